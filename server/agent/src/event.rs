@@ -1,0 +1,114 @@
+//! What a session tells whoever watches it, in order.
+
+use std::time::Duration;
+
+use conversation::{SessionId, Usage};
+use serde_json::Value;
+use tools::Display;
+
+pub type TurnId = String;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionEvent {
+    pub session: SessionId,
+    /// Absent outside turns.
+    pub turn: Option<TurnId>,
+    pub event: AgentEvent,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEvent {
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        text: String,
+    },
+    ToolStart {
+        tool_use_id: String,
+        tool: String,
+        input: Value,
+    },
+    ToolProgress {
+        tool_use_id: String,
+        text: String,
+    },
+    ToolEnd {
+        tool_use_id: String,
+        ok: bool,
+        display: Display,
+    },
+    Usage {
+        usage: Usage,
+        context_used: u64,
+        context_window: u64,
+        level: ContextLevel,
+        cache_hit_rate: f64,
+        cost_usd: f64,
+    },
+    Context {
+        layer: String,
+        detail: String,
+        tokens_freed: u64,
+        cache_kept: bool,
+    },
+    /// A request failed and will be repeated; what was shown of its answer is void.
+    Retry {
+        attempt: u32,
+        delay: Duration,
+        reason: String,
+    },
+    Notice {
+        level: NoticeLevel,
+        text: String,
+    },
+    Todo {
+        items: Vec<TodoItem>,
+    },
+    Title {
+        title: String,
+    },
+    /// The last event of its turn.
+    TurnEnd(TurnEnd),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextLevel {
+    Normal,
+    Warning,
+    Error,
+    Critical,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeLevel {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TodoItem {
+    pub content: String,
+    pub status: String,
+    pub active_form: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnEnd {
+    pub stop: TurnStop,
+    pub usage: Usage,
+    /// `(code, message)`; the code is stable.
+    pub error: Option<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStop {
+    EndTurn,
+    Cancelled,
+    MaxRounds,
+    Budget,
+    Refused,
+    Blocked,
+    Error,
+}

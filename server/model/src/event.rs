@@ -1,0 +1,73 @@
+//! What comes back: events in the order of the Messages API, whatever provider they come from.
+
+use std::time::Duration;
+
+use conversation::{Block, StopReason, Usage};
+use futures_util::stream::BoxStream;
+use thiserror::Error;
+
+pub type EventStream = BoxStream<'static, Result<Event, ModelError>>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Always first.
+    Started {
+        id: String,
+        model: String,
+        usage: Usage,
+    },
+    /// `block` as it starts: empty text, or a tool call with its name and without its input.
+    BlockStarted {
+        index: usize,
+        block: Block,
+    },
+    BlockDelta {
+        index: usize,
+        delta: Delta,
+    },
+    BlockFinished {
+        index: usize,
+    },
+    /// Always last. A stream that ends without it was cut and yields [`ModelError::Transient`] instead.
+    /// `usage` is the whole response's.
+    Finished {
+        stop_reason: StopReason,
+        usage: Usage,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    Text(String),
+    Thinking(String),
+    Signature(String),
+    /// A piece of a tool's input; the input is complete when its block is finished.
+    InputJson(String),
+}
+
+#[derive(Clone, Debug, Error)]
+pub enum ModelError {
+    /// Try again, with backoff; what was streamed so far is void.
+    #[error("{message}")]
+    Transient { kind: Transient, message: String, retry_after: Option<Duration> },
+    /// The request does not fit; make it smaller. `over_by` tokens, where the provider says so.
+    #[error("{message}")]
+    TooLong { message: String, over_by: Option<u64> },
+    /// Tell the user, in these words; trying again changes nothing. `code` is stable, for clients and tests:
+    /// `auth`, `forbidden`, `model_not_found`, `bad_request`, `no_credit`, `protocol`.
+    #[error("{message}")]
+    Fatal { code: &'static str, message: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transient {
+    /// 529 and its like: a second model may be asked instead.
+    Overloaded,
+    RateLimited,
+    ServerError,
+    Network,
+    /// The stream ended early or made no sense.
+    BrokenStream,
+    /// Nothing arrived for too long.
+    Stalled,
+}

@@ -1,0 +1,20 @@
+//! One trait, [`Provider`]: a request in, a stream of events out; and everything that knows a provider.
+//!
+//! Never decides what to send (that is `context` and `agent`) and never runs a tool.
+
+pub mod event;
+pub mod request;
+
+pub use event::{Delta, Event, EventStream, ModelError, Transient};
+pub use request::{QuerySource, Request, SystemBlock, ToolDefinition};
+
+use futures_util::future::BoxFuture;
+
+/// A service that answers requests. Dropping the future or the stream cancels the request.
+pub trait Provider: Send + Sync {
+    /// The name in front of the slash in `provider/model`.
+    fn name(&self) -> &'static str;
+
+    /// One attempt, without retries: those are the caller's, which must tell the user about each (see `retry`).
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>>;
+}

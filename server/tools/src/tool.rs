@@ -1,0 +1,73 @@
+//! What every tool is: a name, a schema, what it will touch, how it runs, how it looks.
+
+use std::{path::PathBuf, sync::Arc};
+
+use conversation::ResultContent;
+use futures_util::future::BoxFuture;
+use permissions::Access;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub trait Tool: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    /// What the model reads about the tool; the same bytes in every session.
+    fn description(&self) -> String;
+
+    /// JSON schema of the input, keys in a stable order.
+    fn input_schema(&self) -> Value;
+
+    /// What the call will touch. A bad input fails here, in words the model can act on, before anything is asked.
+    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure>;
+
+    /// What the user sees when asked to allow the call.
+    fn preview(&self, input: &Value, context: &ToolContext) -> Option<Preview>;
+
+    /// Runs the call. Must end soon after `context.cancel` fires, with nothing left behind.
+    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// What a call may use. Cheap to clone; one per call.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The session's folder: relative paths start here.
+    pub cwd: PathBuf,
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+    pub host: Arc<dyn AgentHost>,
+}
+
+/// Shows a line of output while the tool runs. Never blocks.
+pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// What a tool may ask of the agent it runs for.
+pub trait AgentHost: Send + Sync {
+    /// A question to the user; `None` when nobody can answer.
+    fn ask_user(&self, question: String, options: Vec<String>) -> BoxFuture<'_, Option<String>>;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    pub content: ResultContent,
+    pub display: Display,
+}
+
+/// Why a call failed, for the model to act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolFailure(pub String);
+
+/// How an editor shows a finished call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Display {
+    Text { text: String },
+    Diff { path: PathBuf, diff: String },
+    Files { paths: Vec<PathBuf> },
+    Terminal { command: String, output: String, exit_code: Option<i32> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Preview {
+    Diff(String),
+    Command(String),
+    Text(String),
+}
