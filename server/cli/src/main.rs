@@ -1,2 +1,73 @@
-//! The binary `reverie`.
-fn main() {}
+//! The binary `reverie`: a server for editors, and a client of that same server for the terminal.
+
+mod arguments;
+mod ask;
+mod chat;
+mod client;
+mod debug;
+mod doctor;
+mod logging;
+mod serve;
+mod sessions;
+mod terminal;
+
+use std::{io::Write, process::ExitCode};
+
+use arguments::Command;
+
+/// The sizes below are small on purpose: the work is waiting for a network and for people.
+const WORKER_THREADS: usize = 2;
+
+fn main() -> ExitCode {
+    let command = match arguments::parse(std::env::args_os()) {
+        Ok(command) => command,
+        Err(message) => {
+            terminal::complain(&format!("{message}\nTry 'reverie --help'."));
+            return ExitCode::from(exit::USAGE);
+        }
+    };
+    let code = match run(command) {
+        Ok(code) => code,
+        Err(error) => {
+            terminal::complain(&format!("{error:#}"));
+            exit::FAILED
+        }
+    };
+    ExitCode::from(code)
+}
+
+fn run(command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Print(text) => {
+            // A closed pipe (`reverie --help | head -1`) is nobody's error.
+            if let Err(error) = std::io::stdout().write_all(text.as_bytes()) {
+                tracing::debug!(%error, "stdout is closed");
+            }
+            Ok(exit::DONE)
+        }
+        Command::DebugTokens { model } => debug::tokens(&model),
+        Command::Lsp => in_runtime(serve::run()),
+        Command::Ask(options) => in_runtime(ask::run(options)),
+        Command::Chat(options) => in_runtime(chat::run(options)),
+        Command::SessionsList { query, json } => in_runtime(sessions::list(query, json)),
+        Command::SessionsShow { id } => in_runtime(sessions::show(id)),
+        Command::Doctor { json } => in_runtime(doctor::run(json)),
+    }
+}
+
+fn in_runtime(work: impl Future<Output = anyhow::Result<u8>>) -> anyhow::Result<u8> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build()?;
+    let outcome = runtime.block_on(work);
+    // A read of stdin that nobody waits for any more must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// What the process says when it ends.
+mod exit {
+    pub const DONE: u8 = 0;
+    pub const FAILED: u8 = 1;
+    pub const USAGE: u8 = 2;
+    pub const CANCELLED: u8 = 130;
+}

@@ -2,9 +2,28 @@
 //!
 //! Owns what a conversation *is* and how it survives on disk. Never talks to a model, an editor or a tool.
 
+pub mod listing;
 pub mod message;
+pub mod pairing;
+pub mod record;
+pub mod request;
+pub mod resume;
+mod scan;
+mod thread;
+pub mod transcript;
 
+#[cfg(test)]
+mod sample;
+
+pub use listing::{Summary, list};
 pub use message::{
-    Attachment, Block, Body, Flags, Message, RequestMessage, ResultContent, Role, SessionId, StopReason,
-    Usage,
+    Attachment, Block, Body, Flags, Message, RequestMessage, ResultContent, Role, SYNTHETIC_MODEL, SessionId,
+    StopReason, Usage,
 };
+pub use pairing::{INTERRUPTED, unanswered_tool_uses};
+pub use record::{
+    COMPACT_BOUNDARY, CostState, DecodeError, ModelCost, Prefix, Record, Stamp, decode, transcript_path,
+};
+pub use request::request_messages;
+pub use resume::{Branch, LoadError, Loaded, Strategy, branches, load, load_branch};
+pub use transcript::{Transcript, TranscriptError};

@@ -120,6 +120,8 @@ pub enum Block {
     },
     ToolResult {
         tool_use_id: String,
+        /// Optional in the API.
+        #[serde(default)]
         content: ResultContent,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
@@ -146,6 +148,12 @@ impl Block {
 pub enum ResultContent {
     Text(String),
     Blocks(Vec<Block>),
+}
+
+impl Default for ResultContent {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
 }
 
 /// Why a response ended.

@@ -2,10 +2,26 @@
 //!
 //! Never decides what to send (that is `context` and `agent`) and never runs a tool.
 
+pub mod anthropic;
+pub mod catalogue;
 pub mod event;
+mod failure;
+pub mod http;
+pub mod models;
+pub mod offline;
+pub mod openai;
 pub mod request;
+pub mod retry;
+pub mod secret;
+mod sse;
+#[cfg(test)]
+mod test_server;
+#[cfg(test)]
+mod testing;
 
+pub use catalogue::{ModelSpec, Prices};
 pub use event::{Delta, Event, EventStream, ModelError, Transient};
+pub use models::{Models, Resolved};
 pub use request::{QuerySource, Request, SystemBlock, ToolDefinition};
 
 use futures_util::future::BoxFuture;

@@ -1,7 +1,20 @@
-//! `decide(access, policy)` → allow, ask or deny, and why.
+//! `decide(tool, access, policy)` → allow, ask or deny, and why.
 //!
-//! Pure: it sees values and returns a value. Asking the user is `agent`'s, running the tool is `tools`'.
+//! It sees values and returns a value; the disk is looked at only to follow links. Asking the user is
+//! `agent`'s, running the tool is `tools`'.
 
 pub mod access;
+pub mod decide;
+pub mod modes;
+pub mod paths;
+mod protected;
+pub mod rules;
+pub mod suggest;
+#[cfg(test)]
+mod testing;
 
 pub use access::Access;
+pub use decide::{Decision, Policy, decide};
+pub use modes::Mode;
+pub use rules::{Rule, RuleError, Rules};
+pub use suggest::suggest_rule;

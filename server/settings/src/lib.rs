@@ -1,1 +1,17 @@
-//! (being written)
+//! Settings in layers, each value knowing where it came from; the directories.
+//!
+//! Depends on nothing of ours. Reads files and a snapshot of the environment; never the process environment.
+
+pub mod directories;
+pub mod environment;
+mod json;
+pub mod local;
+mod load;
+mod merge;
+mod restrict;
+mod settings;
+
+pub use environment::Environment;
+pub use local::add_allow_rule;
+pub use load::{Diagnostic, Loaded, Sources};
+pub use settings::{Budgets, Entry, ModelSettings, PermissionMode, Permissions, Settings, schema};

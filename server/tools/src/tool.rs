@@ -1,12 +1,18 @@
 //! What every tool is: a name, a schema, what it will touch, how it runs, how it looks.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
 use permissions::Access;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use workspace::Workspace;
+
+use crate::{read_state::ReadState, shell::Shell, todos::Todos};
 
 pub trait Tool: Send + Sync {
     fn name(&self) -> &'static str;
@@ -35,6 +41,51 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     pub progress: Progress,
     pub host: Arc<dyn AgentHost>,
+    pub workspace: Workspace,
+    /// What the model has read, and thereby may change.
+    pub reads: Arc<ReadState>,
+    pub shell: Arc<Shell>,
+    pub todos: Arc<Todos>,
+}
+
+impl ToolContext {
+    /// A path from a model's input as an absolute, lexically clean one.
+    pub fn resolve(&self, field: &str, path: &str) -> Result<PathBuf, ToolFailure> {
+        if path.trim().is_empty() {
+            return Err(ToolFailure(format!("{field} is empty; give the path of a file or folder")));
+        }
+        if path.contains('\0') {
+            return Err(ToolFailure(format!("{field} contains a NUL character, which no path can")));
+        }
+        if path == "~" || path.starts_with("~/") {
+            return Err(ToolFailure(format!(
+                "{field} must be absolute or relative to {}; `~` is not expanded",
+                self.cwd.display()
+            )));
+        }
+        Ok(permissions::paths::clean(&self.cwd.join(path)))
+    }
+
+    /// A path as it is shown: relative inside the session's folder, whole outside.
+    pub fn shown(&self, path: &Path) -> String {
+        let relative = path.strip_prefix(&self.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
+        relative.unwrap_or(path).display().to_string()
+    }
+}
+
+/// Runs work that waits for the disk, off the threads that serve the editor.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolFailure> + Send + 'static,
+) -> Result<T, ToolFailure> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => {
+            tracing::error!(%error, "a tool failed");
+            Err(ToolFailure(
+                "the tool failed inside; this is a fault of the server, not of the call".to_owned(),
+            ))
+        }
+    }
 }
 
 /// Shows a line of output while the tool runs. Never blocks.
@@ -55,6 +106,14 @@ pub struct ToolOutput {
 /// Why a call failed, for the model to act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFailure(pub String);
+
+impl ToolOutput {
+    /// Text for the model, shown to the user as it is.
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { content: ResultContent::Text(text.clone()), display: Display::Text { text } }
+    }
+}
 
 /// How an editor shows a finished call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,23 @@
 //! Reads go through open buffers; writes go to the editor for open documents and atomically to disk for closed
 //! ones. Never runs a tool, never knows JSON-RPC: the editor is the trait [`Editor`].
 
+mod buffers;
 pub mod editor;
+mod edits;
+mod error;
+mod fingerprint;
+mod format;
+mod position;
+mod read;
+#[cfg(test)]
+mod testing;
+mod workspace;
+mod write;
 
+pub use buffers::{ContentChange, DocumentInfo};
 pub use editor::{EditRefused, Editor, Encoding, NoEditor, Position, Range, TextEdit};
+pub use error::{DocumentError, ReadError, WriteError};
+pub use fingerprint::Fingerprint;
+pub use read::{FileText, Lines, MAX_WHOLE};
+pub use workspace::Workspace;
+pub use write::{Basis, Route, Written};

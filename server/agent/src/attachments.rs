@@ -1,0 +1,161 @@
+//! What joins a user's message besides their words: mentions, what they look at, prompts typed meanwhile.
+//!
+//! Each is a reminder, rendered here once and kept as rendered.
+
+use std::{fmt::Write, path::Path};
+
+use context::fragment;
+use conversation::Block;
+use serde_json::json;
+use workspace::Range;
+
+use crate::{
+    session::Session,
+    turn::Turn,
+    types::{AgentError, Prompt, PromptPart},
+};
+
+const MENTION_LINES: usize = 2_000;
+const MENTION_BYTES: usize = 50_000;
+const SELECTION_BYTES: usize = 10_000;
+const FOLDER_ENTRIES: usize = 200;
+
+/// The API's limit for one image, in base64 characters.
+const IMAGE_CHARS: usize = 7_000_000;
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The user's own words and images, as blocks. Refuses what no model takes.
+pub(crate) fn content(prompt: &Prompt) -> Result<Vec<Block>, AgentError> {
+    let mut blocks = Vec::new();
+    for part in &prompt.parts {
+        match part {
+            PromptPart::Text(text) if text.trim().is_empty() => {}
+            PromptPart::Text(text) => blocks.push(Block::text(text)),
+            PromptPart::Mention { .. } => {}
+            PromptPart::Image { media_type, data } => {
+                if !IMAGE_TYPES.contains(&media_type.as_str()) {
+                    return Err(AgentError::Invalid(format!(
+                        "images of type {media_type} are not supported; use one of {}",
+                        IMAGE_TYPES.join(", ")
+                    )));
+                }
+                if data.len() > IMAGE_CHARS {
+                    return Err(AgentError::Invalid(
+                        "the image is larger than 5 MB; make it smaller".to_owned(),
+                    ));
+                }
+                let source = json!({"type": "base64", "media_type": media_type, "data": data});
+                blocks.push(Block::Image { source });
+            }
+        }
+    }
+    let mentions = prompt.parts.iter().any(|part| matches!(part, PromptPart::Mention { .. }));
+    if blocks.is_empty() && !mentions {
+        return Err(AgentError::Invalid("the prompt is empty".to_owned()));
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::text("See the attached files."));
+    }
+    Ok(blocks)
+}
+
+/// Appends the prompt's attachments behind its message. Reads files: not for the service task.
+pub(crate) fn attach(session: &Session, prompt: &Prompt) {
+    for part in &prompt.parts {
+        if let PromptPart::Mention { path, range } = part {
+            let text = mention(session, path, *range);
+            session.attach("mention", fragment::reminder(&text, MENTION_BYTES * 2));
+        }
+    }
+    if let Some(text) = editor_state(session, prompt) {
+        session.attach("editor", fragment::reminder(&text, SELECTION_BYTES * 2));
+    }
+}
+
+/// Takes prompts typed during the turn into it: they are answered with the next request.
+pub(crate) async fn join_queued(turn: &mut Turn) {
+    loop {
+        let Some(queued) = turn.session.state().queue.pop_front() else { return };
+        // Was checked when it was queued.
+        if let Ok(blocks) = content(&queued.prompt) {
+            turn.session.append_user(blocks);
+            let session = std::sync::Arc::clone(&turn.session);
+            let attached = tokio::task::spawn_blocking(move || attach(&session, &queued.prompt)).await;
+            if let Err(error) = attached {
+                tracing::error!(%error, "attachments could not be read");
+            }
+        }
+        turn.joined.push(queued.turn);
+    }
+}
+
+pub(crate) fn tell_interrupted(turn: &Turn) {
+    let text = "The user stopped the answer here. Do not take it up again unless they ask.";
+    turn.session.attach("interrupted", fragment::reminder(text, text.len() * 2));
+}
+
+fn mention(session: &Session, path: &Path, range: Option<Range>) -> String {
+    let shown = path.display();
+    if path.is_dir() {
+        return format!("The user mentions the folder {shown}. It contains:\n{}", folder(path));
+    }
+    let (first, lines) = match range {
+        Some(range) => {
+            let first = range.start.line as usize + 1;
+            (first, (range.end.line as usize + 2).saturating_sub(first).max(1))
+        }
+        None => (1, MENTION_LINES),
+    };
+    match session.shared.workspace.read_lines(path, first, lines.min(MENTION_LINES), MENTION_BYTES) {
+        Ok(read) => {
+            let mut text = format!("The user mentions {shown}");
+            if range.is_some() {
+                let _infallible =
+                    write!(text, ", lines {first} to {}", first + read.line_count.saturating_sub(1));
+            }
+            text.push_str(". It reads:\n");
+            text.push_str(&read.text);
+            if read.truncated && range.is_none() {
+                text.push_str("\n(cut here; use Read for the rest)");
+            }
+            text
+        }
+        Err(error) => format!("The user mentions {shown}, which could not be read: {error}."),
+    }
+}
+
+fn folder(path: &Path) -> String {
+    let Ok(entries) = std::fs::read_dir(path) else { return "(it could not be read)".to_owned() };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| {
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            format!("{}{slash}", entry.file_name().to_string_lossy().escape_debug())
+        })
+        .take(10 * FOLDER_ENTRIES)
+        .collect();
+    names.sort();
+    let left_out = names.len().saturating_sub(FOLDER_ENTRIES);
+    names.truncate(FOLDER_ENTRIES);
+    let mut text = names.join("\n");
+    if left_out > 0 {
+        let _infallible = write!(text, "\n(and {left_out} more)");
+    }
+    text
+}
+
+fn editor_state(session: &Session, prompt: &Prompt) -> Option<String> {
+    let path = prompt.active_file.as_ref()?;
+    let mut text = format!("The user has {} open in the editor; this may or may not matter.", path.display());
+    if let Some(range) = prompt.selection
+        && range.start != range.end
+    {
+        let first = range.start.line as usize + 1;
+        let lines = (range.end.line as usize + 2).saturating_sub(first).max(1);
+        if let Ok(read) = session.shared.workspace.read_lines(path, first, lines, SELECTION_BYTES) {
+            let last = first + read.line_count.saturating_sub(1);
+            let _infallible = write!(text, " They have selected lines {first} to {last}:\n{}", read.text);
+        }
+    }
+    Some(text)
+}

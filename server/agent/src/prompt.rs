@@ -1,0 +1,171 @@
+//! What the model sees before the conversation: the system prompt and the first user message.
+//!
+//! Rendered once a session, kept in the transcript, sent byte for byte ever after. The static part comes first and
+//! is the same in every session of a release; behind it, the dynamic sections, the most volatile last.
+
+use std::path::Path;
+
+use context::fragment;
+use conversation::{Block, Prefix};
+use jiff::civil::Date;
+use model::{SystemBlock, ToolDefinition, catalogue::ModelSpec};
+use serde_json::Value;
+use settings::Settings;
+
+use crate::git::GitState;
+
+/// Larger instruction files are still sent whole; beyond this they are cut, so that a stray dump cannot fill the window.
+const INSTRUCTIONS_CAP: usize = 200_000;
+
+/// MEMORY.md is an index: what does not fit here does not belong in it.
+const INDEX_LINES: usize = 200;
+const INDEX_BYTES: usize = 25_000;
+
+pub(crate) struct Inputs<'a> {
+    pub cwd: &'a Path,
+    pub memory_dir: &'a Path,
+    pub shell: &'a str,
+    pub settings: &'a Settings,
+    pub model: &'a ModelSpec,
+    pub git: Option<GitState>,
+    pub today: Date,
+}
+
+/// Renders everything; reads CLAUDE.md and MEMORY.md.
+pub(crate) fn render(inputs: &Inputs<'_>) -> Prefix {
+    let tools: Vec<ToolDefinition> = tool_definitions();
+    Prefix {
+        model: inputs.model.id(),
+        system: serde_json::to_value(system(inputs)).unwrap_or(Value::Null),
+        tools: serde_json::to_value(tools).unwrap_or(Value::Null),
+        context: vec![Block::text(first_message(inputs))],
+    }
+}
+
+pub(crate) fn tool_definitions() -> Vec<ToolDefinition> {
+    tools::all()
+        .iter()
+        .map(|tool| ToolDefinition {
+            name: tool.name().to_owned(),
+            description: tool.description(),
+            input_schema: tool.input_schema(),
+        })
+        .collect()
+}
+
+fn system(inputs: &Inputs<'_>) -> Vec<SystemBlock> {
+    let identity =
+        inputs.settings.system_prompt.as_deref().unwrap_or(include_str!("prompts/system.md")).trim_end();
+    let mut dynamic = vec![environment(inputs), memory(inputs)];
+    if let Some(language) = &inputs.settings.language {
+        dynamic
+            .push(format!("# Language\nAnswer in {language}, unless the user writes in another language."));
+    }
+    if let Some(style) = &inputs.settings.output_style {
+        dynamic.push(format!("# Output style\n{style}"));
+    }
+    if let Some(appended) = &inputs.settings.append_system_prompt {
+        dynamic.push(appended.clone());
+    }
+    let mut blocks = vec![
+        SystemBlock { text: identity.to_owned(), ends_static_part: true },
+        SystemBlock { text: dynamic.join("\n\n"), ends_static_part: false },
+    ];
+    if let Some(git) = &inputs.git {
+        blocks.push(SystemBlock { text: git_section(git), ends_static_part: false });
+    }
+    blocks
+}
+
+fn environment(inputs: &Inputs<'_>) -> String {
+    let repository = if inputs.git.is_some() { "yes" } else { "no" };
+    let mut text = format!(
+        "# Environment\nWorking directory: {}\nGit repository: {repository}\nPlatform: {} {}\nShell: {}\nModel: {}",
+        inputs.cwd.display(),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        inputs.shell,
+        inputs.model.id(),
+    );
+    if let Some(cutoff) = &inputs.model.knowledge_cutoff {
+        text.push_str("\nKnowledge cut-off: ");
+        text.push_str(cutoff);
+    }
+    text
+}
+
+fn memory(inputs: &Inputs<'_>) -> String {
+    format!(
+        "# Memory\nMemory directory: {}\nWhat the user asks you to remember goes there: one topic a file, Markdown with frontmatter \
+         (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. \
+         The directory exists. Update a file that already covers the topic instead of adding one.",
+        inputs.memory_dir.display()
+    )
+}
+
+fn git_section(git: &GitState) -> String {
+    let mut text = format!("# Git, as it was when the session began\nBranch: {}", git.branch);
+    if let Some(main) = &git.main_branch {
+        text.push_str(&format!("\nMain branch: {main}"));
+    }
+    if let Some(status) = &git.status {
+        text.push_str("\nStatus:\n");
+        text.push_str(if status.is_empty() { "(clean)" } else { status });
+    }
+    if let Some(commits) = &git.commits {
+        text.push_str("\nRecent commits:\n");
+        text.push_str(commits);
+    }
+    text
+}
+
+fn first_message(inputs: &Inputs<'_>) -> String {
+    let mut body = include_str!("prompts/context.md").trim_end().to_owned();
+    for name in ["CLAUDE.md", ".claude/CLAUDE.md"] {
+        let path = inputs.cwd.join(name);
+        if let Some(text) = read_capped(&path, INSTRUCTIONS_CAP as u64) {
+            body.push_str("\n\n");
+            body.push_str(&fragment::file_fragment(&path, "project instructions", &text));
+        }
+    }
+    let index = inputs.memory_dir.join("MEMORY.md");
+    if let Some(text) = read_capped(&index, 10 * INDEX_BYTES as u64) {
+        body.push_str("\n\n");
+        body.push_str(&fragment::file_fragment(&index, "memory index", &cut_index(&text)));
+    }
+    body.push_str(&format!("\n\nToday is {}.", inputs.today));
+    fragment::reminder(&body, 2 * INSTRUCTIONS_CAP)
+}
+
+/// A regular file's text, `None` if there is none. Never waits on a pipe or a device.
+fn read_capped(path: &Path, cap: u64) -> Option<String> {
+    use std::io::Read;
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(cap).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn cut_index(text: &str) -> String {
+    let mut kept = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let limit = if number >= INDEX_LINES {
+            Some(format!("{INDEX_LINES} lines"))
+        } else if kept.len() + line.len() + 1 > INDEX_BYTES {
+            Some(format!("{INDEX_BYTES} bytes"))
+        } else {
+            None
+        };
+        if let Some(limit) = limit {
+            kept.push_str(&format!(
+                "(the index goes on beyond its limit of {limit}: shorten lines, merge topics or remove entries)\n"
+            ));
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept
+}

@@ -1,0 +1,174 @@
+//! One turn, round by round: request → response → tools → again, until the model calls no tool.
+
+use std::sync::Arc;
+
+use conversation::{Body, Flags, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages};
+use model::{ModelError, QuerySource, Request};
+
+use crate::{
+    attachments,
+    event::{NoticeLevel, TurnEnd, TurnStop},
+    opening,
+    stream::{self, Failure, Response},
+    turn::{Turn, error_code},
+};
+
+/// An answer cut off by the output limit is continued this often.
+const CONTINUATIONS: u32 = 3;
+
+/// What a response may be long; the model's own limit where that is lower.
+const OUTPUT_TOKENS: u64 = 32_000;
+
+pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
+    loop {
+        if turn.cancel.is_cancelled() {
+            return turn.end(TurnStop::Cancelled);
+        }
+        attachments::join_queued(turn).await;
+        if let Some(end) = over_limit(turn) {
+            return end;
+        }
+        turn.rounds += 1;
+        let (response, tools) = match stream::respond(turn, request(turn)).await {
+            Ok(answered) => answered,
+            Err(Failure::Cancelled { blocks }) => {
+                record_interrupted(turn, blocks);
+                return turn.end(TurnStop::Cancelled);
+            }
+            Err(Failure::Model(error)) => return refused_by_provider(turn, &error),
+        };
+        record(turn, &response);
+        turn.account(response.usage);
+        if !response.calls.is_empty() {
+            tools.finish(response.calls).await;
+            if turn.cancel.is_cancelled() {
+                attachments::tell_interrupted(turn);
+                return turn.end(TurnStop::Cancelled);
+            }
+            turn.continuations = 0;
+            continue;
+        }
+        match response.stop_reason {
+            StopReason::MaxTokens if turn.continuations < CONTINUATIONS => {
+                turn.continuations += 1;
+                turn.session.append_meta(include_str!("prompts/continue.md").trim_end());
+            }
+            StopReason::MaxTokens => {
+                turn.notice(
+                    NoticeLevel::Warning,
+                    "the answer was cut off by the output limit; say \"go on\" for more",
+                );
+                return turn.end(TurnStop::EndTurn);
+            }
+            StopReason::PauseTurn => {}
+            StopReason::Refusal => return turn.end(TurnStop::Refused),
+            _ => return turn.end(TurnStop::EndTurn),
+        }
+    }
+}
+
+/// The next request: the opening, then the thread. Nothing here depends on anything but the session's state.
+fn request(turn: &Turn) -> Request {
+    let opening = &turn.opening;
+    Request {
+        model: opening.spec.name.clone(),
+        system: Arc::clone(&opening.system),
+        tools: Arc::clone(&opening.tools),
+        messages: messages(turn),
+        max_tokens: opening.spec.max_output_tokens.min(OUTPUT_TOKENS),
+        source: QuerySource::Main,
+    }
+}
+
+fn messages(turn: &Turn) -> Vec<RequestMessage> {
+    let mut messages = request_messages(turn.session.state().thread.iter().map(|message| &**message));
+    let context = turn.opening.context.iter().cloned();
+    match messages.first_mut() {
+        Some(first) if first.role == Role::User => {
+            first.content.splice(0..0, context);
+        }
+        _ => messages.insert(0, RequestMessage { role: Role::User, content: context.collect() }),
+    }
+    messages
+}
+
+fn over_limit(turn: &Turn) -> Option<TurnEnd> {
+    let limit = turn.settings.max_rounds;
+    if turn.rounds >= limit {
+        turn.notice(
+            NoticeLevel::Warning,
+            format!("stopped after {limit} rounds (setting maxRounds); prompt again to go on"),
+        );
+        return Some(turn.end(TurnStop::MaxRounds));
+    }
+    if let Some(limit) = turn.settings.budgets.turn_usd
+        && turn.cost_usd >= limit
+    {
+        let text = format!(
+            "stopped: this turn has cost ${:.2} of its budget of ${limit:.2} (setting budgets.turnUsd)",
+            turn.cost_usd
+        );
+        turn.notice(NoticeLevel::Warning, text);
+        return Some(turn.end(TurnStop::Budget));
+    }
+    let session_cost: f64 = turn.session.state().cost.models.values().map(|model| model.cost_usd).sum();
+    if let Some(limit) = turn.settings.max_cost
+        && session_cost >= limit
+    {
+        let text =
+            format!("stopped: this session has cost ${session_cost:.2} of ${limit:.2} (setting maxCost)");
+        turn.notice(NoticeLevel::Warning, text);
+        return Some(turn.end(TurnStop::Budget));
+    }
+    let used = turn.opening.context_tokens(&turn.session.state().thread);
+    let limit = opening::budget(&turn.opening.spec).blocking_limit();
+    if used > limit {
+        let text = format!(
+            "the conversation fills the window ({used} of {limit} usable tokens); start a new session to go on"
+        );
+        turn.notice(NoticeLevel::Error, text);
+        return Some(turn.end(TurnStop::Blocked));
+    }
+    None
+}
+
+fn record(turn: &Turn, response: &Response) {
+    if response.blocks.is_empty() {
+        return;
+    }
+    let body = Body::Assistant {
+        id: Some(response.id.clone()),
+        model: response.model.clone(),
+        content: response.blocks.clone(),
+        stop_reason: Some(response.stop_reason.clone()),
+        usage: Some(response.usage),
+    };
+    turn.session.append(body, Flags::default());
+}
+
+/// Keeps what the user has seen of a stopped answer, and tells the model that it was stopped.
+fn record_interrupted(turn: &Turn, blocks: Vec<conversation::Block>) {
+    if !blocks.is_empty() {
+        let body = Body::Assistant {
+            id: None,
+            model: SYNTHETIC_MODEL.to_owned(),
+            content: blocks,
+            stop_reason: None,
+            usage: None,
+        };
+        turn.session.append(body, Flags::default());
+    }
+    attachments::tell_interrupted(turn);
+}
+
+fn refused_by_provider(turn: &Turn, error: &ModelError) -> TurnEnd {
+    let message = match error {
+        ModelError::TooLong { message, .. } => {
+            format!(
+                "the conversation no longer fits the model's window; start a new session to go on ({message})"
+            )
+        }
+        error => error.to_string(),
+    };
+    turn.fail(error_code(error), message)
+}

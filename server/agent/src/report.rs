@@ -1,0 +1,154 @@
+//! What views show of a session and of the server: messages, the window's contents, models, settings.
+
+use std::{path::Path, sync::Arc};
+
+use context::estimate;
+use conversation::{Block, Body, Message, ResultContent};
+
+use crate::{
+    opening,
+    session::Session,
+    shared::Shared,
+    types::{AgentError, ContextReport, ModelInfo, SettingValue, ShownMessage},
+};
+
+pub(crate) fn shown_messages(thread: &[Arc<Message>]) -> Vec<ShownMessage> {
+    thread.iter().flat_map(|message| shown(message)).collect()
+}
+
+fn shown(message: &Message) -> Vec<ShownMessage> {
+    let show = |role, kind, text| ShownMessage {
+        uuid: message.uuid,
+        role,
+        kind,
+        text,
+        timestamp: message.timestamp,
+    };
+    let (role, content) = match &message.body {
+        Body::User { content } => ("user", content),
+        Body::Assistant { content, .. } => ("assistant", content),
+        Body::System { text, .. } => return vec![show("system", "notice", text.clone())],
+        Body::Attachment(attachment) => return vec![show("user", "attachment", attachment.text.clone())],
+    };
+    let kind_of_text = if message.flags.meta { "attachment" } else { "text" };
+    content
+        .iter()
+        .map(|block| match block {
+            Block::Text { text } => show(role, kind_of_text, text.clone()),
+            Block::Thinking { thinking, .. } => show(role, "thinking", thinking.clone()),
+            Block::RedactedThinking { .. } => show(role, "thinking", "(hidden by the provider)".to_owned()),
+            Block::ToolUse { name, input, .. } => show(role, "toolUse", format!("{name} {input}")),
+            Block::ToolResult { content, .. } => show(role, "toolResult", result_text(content)),
+            Block::Image { .. } => show(role, "text", "[image]".to_owned()),
+            Block::Document { .. } => show(role, "text", "[document]".to_owned()),
+            Block::Unknown(value) => show(role, "text", value.to_string()),
+        })
+        .collect()
+}
+
+fn result_text(content: &ResultContent) -> String {
+    match content {
+        ResultContent::Text(text) => text.clone(),
+        ResultContent::Blocks(blocks) => blocks
+            .iter()
+            .map(|block| match block {
+                Block::Text { text } => text.as_str(),
+                Block::Image { .. } => "[image]",
+                _ => "[other content]",
+            })
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
+    let settings = session.shared.settings(&session.cwd).settings;
+    let state = session.state();
+    let mut parts = Vec::new();
+    let spec = match &state.opening {
+        Some(opening) => {
+            let system = opening.system.iter().map(|block| estimate::tokens_of_text(&block.text)).sum();
+            let tools = estimate::tokens_of_json(&&*opening.tools);
+            parts.push(("system".to_owned(), system));
+            parts.push(("tools".to_owned(), tools));
+            parts.push(("instructions".to_owned(), estimate::tokens_of_blocks(&opening.context)));
+            opening.spec.clone()
+        }
+        None => {
+            let models = session.shared.models(&settings);
+            let (spec, _) = models
+                .resolve(state.model_name.as_deref())
+                .map_err(|error| AgentError::Invalid(error.to_string()))?;
+            spec
+        }
+    };
+    parts.extend(messages_by_kind(&state.thread));
+    let used = match &state.opening {
+        Some(opening) => opening.context_tokens(&state.thread),
+        None => estimate::context_tokens(&state.thread),
+    };
+    parts.push(("free".to_owned(), spec.context_window.saturating_sub(used)));
+    Ok(ContextReport {
+        window: spec.context_window,
+        used,
+        level: opening::level(&spec, used),
+        parts,
+        ledger: state.ledger.clone(),
+    })
+}
+
+fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {
+    let (mut user, mut assistant, mut results, mut attachments) = (0, 0, 0, 0);
+    for message in thread {
+        match &message.body {
+            Body::User { content } => {
+                for block in content {
+                    let tokens = estimate::tokens_of_blocks(std::slice::from_ref(block));
+                    let part =
+                        if matches!(block, Block::ToolResult { .. }) { &mut results } else { &mut user };
+                    *part += tokens;
+                }
+            }
+            Body::Assistant { content, .. } => assistant += estimate::tokens_of_blocks(content),
+            Body::Attachment(attachment) => attachments += estimate::tokens_of_text(&attachment.text),
+            Body::System { .. } => {}
+        }
+    }
+    [
+        ("user messages", user),
+        ("assistant messages", assistant),
+        ("tool results", results),
+        ("attachments", attachments),
+    ]
+    .into_iter()
+    .map(|(name, tokens)| (name.to_owned(), tokens))
+    .collect()
+}
+
+pub(crate) fn models(shared: &Shared, folder: &Path) -> Vec<ModelInfo> {
+    let settings = shared.settings(folder).settings;
+    let models = shared.models(&settings);
+    let default = models.resolve(None).ok().map(|(spec, _)| spec.id());
+    models
+        .list()
+        .into_iter()
+        .map(|(spec, available)| ModelInfo {
+            default: default.as_deref() == Some(spec.id().as_str()),
+            id: spec.id(),
+            name: spec.display_name,
+            context_window: spec.context_window,
+            max_output_tokens: spec.max_output_tokens,
+            available,
+        })
+        .collect()
+}
+
+pub(crate) fn settings(shared: &Shared, folder: &Path) -> Vec<SettingValue> {
+    shared
+        .settings(folder)
+        .settings
+        .entries()
+        .into_iter()
+        .map(|entry| SettingValue { key: entry.key, value: entry.value, source: entry.source })
+        .collect()
+}

@@ -1,0 +1,242 @@
+//! One response: the stream put together block by block, with its retries.
+//!
+//! What is shown while it streams is void if the stream breaks: the client is told to drop it and the request is
+//! made again. Tool calls that change nothing start while the rest still streams; their results are thrown away with
+//! a broken response, so nothing runs twice that matters and nothing runs from half an input.
+
+use conversation::{Block, StopReason, Usage};
+use futures_util::StreamExt;
+use model::{Delta, Event, ModelError, Request, retry::Backoff};
+use serde_json::{Map, Value};
+
+use crate::{
+    event::{AgentEvent, NoticeLevel},
+    tool_round::{Call, ToolRound},
+    turn::Turn,
+};
+
+/// A whole response. `blocks` is what goes into the history.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub id: String,
+    pub model: String,
+    pub blocks: Vec<Block>,
+    pub calls: Vec<Call>,
+    pub stop_reason: StopReason,
+    pub usage: Usage,
+}
+
+pub(crate) enum Failure {
+    /// The user stopped the turn; the complete and the readable of what had arrived.
+    Cancelled {
+        blocks: Vec<Block>,
+    },
+    Model(ModelError),
+}
+
+/// After this many overloads in a row the fallback model is asked, where one is set.
+const OVERLOADS_BEFORE_FALLBACK: u32 = 3;
+
+/// Asks until a whole response is there, the retries are used up, or the turn is cancelled. Calls that may start
+/// early are running in the returned round.
+pub(crate) async fn respond(turn: &mut Turn, request: Request) -> Result<(Response, ToolRound), Failure> {
+    let mut backoff = Backoff::new(seed());
+    let mut overloads = 0;
+    loop {
+        let mut round = ToolRound::new(turn);
+        let mut partial = Partial::default();
+        let attempt = attempt(turn, request.clone(), &mut partial, &mut round);
+        let error = match turn.cancel.run_until_cancelled(attempt).await {
+            Some(Ok(response)) => return Ok((response, round)),
+            Some(Err(error)) => error,
+            None => {
+                round.abandon("cancelled").await;
+                return Err(Failure::Cancelled { blocks: partial.readable_blocks() });
+            }
+        };
+        round.abandon("the response was cut off and is asked for again").await;
+        let Some(delay) = backoff.next_delay(&error) else {
+            return Err(Failure::Model(error));
+        };
+        turn.emit(AgentEvent::Retry { attempt: backoff.attempt(), delay, reason: error.to_string() });
+        tracing::warn!(session = %turn.session.id, attempt = backoff.attempt(), %error, "the request is repeated");
+        overloads = if is_overload(&error) { overloads + 1 } else { 0 };
+        if overloads == OVERLOADS_BEFORE_FALLBACK {
+            switch_to_fallback(turn);
+        }
+        if turn.cancel.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
+            return Err(Failure::Cancelled { blocks: Vec::new() });
+        }
+    }
+}
+
+async fn attempt(
+    turn: &Turn,
+    mut request: Request,
+    partial: &mut Partial,
+    round: &mut ToolRound,
+) -> Result<Response, ModelError> {
+    request.model.clone_from(&turn.opening.spec.name);
+    let mut events = turn.opening.provider.stream(request).await?;
+    let mut started = None;
+    while let Some(event) = events.next().await {
+        match event? {
+            Event::Started { id, model, usage: _ } => started = Some((id, model)),
+            Event::BlockStarted { index, block } => partial.start(index, block),
+            Event::BlockDelta { index, delta } => {
+                if let Some(event) = partial.extend(index, delta) {
+                    turn.emit(event);
+                }
+            }
+            Event::BlockFinished { index } => {
+                if let Some(call) = partial.finish(index) {
+                    round.offer(call);
+                }
+            }
+            Event::Finished { stop_reason, usage } => {
+                let (id, model) = started.unwrap_or_default();
+                let (blocks, calls) = partial.take(&stop_reason);
+                return Ok(Response { id, model, blocks, calls, stop_reason, usage });
+            }
+        }
+    }
+    Err(ModelError::Transient {
+        kind: model::Transient::BrokenStream,
+        message: "the model's answer ended in the middle".to_owned(),
+        retry_after: None,
+    })
+}
+
+/// The blocks of a response under construction, by the provider's index.
+#[derive(Default)]
+struct Partial {
+    blocks: Vec<(usize, Building)>,
+}
+
+struct Building {
+    block: Block,
+    input: String,
+    finished: bool,
+}
+
+impl Partial {
+    fn start(&mut self, index: usize, block: Block) {
+        self.blocks.push((index, Building { block, input: String::new(), finished: false }));
+    }
+
+    /// Takes a delta; returns what to show of it.
+    fn extend(&mut self, index: usize, delta: Delta) -> Option<AgentEvent> {
+        let (_, building) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index)?;
+        match (&mut building.block, delta) {
+            (Block::Text { text }, Delta::Text(piece)) => {
+                text.push_str(&piece);
+                Some(AgentEvent::TextDelta { text: piece })
+            }
+            (Block::Thinking { thinking, .. }, Delta::Thinking(piece)) => {
+                thinking.push_str(&piece);
+                Some(AgentEvent::ThinkingDelta { text: piece })
+            }
+            (Block::Thinking { signature, .. }, Delta::Signature(piece)) => {
+                signature.push_str(&piece);
+                None
+            }
+            (_, Delta::InputJson(piece)) => {
+                building.input.push_str(&piece);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Closes a block; returns the call if it is one whose input is whole.
+    fn finish(&mut self, index: usize) -> Option<Call> {
+        let (_, building) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index)?;
+        building.finished = true;
+        let Block::ToolUse { id, name, input } = &mut building.block else { return None };
+        if !building.input.is_empty() {
+            *input = parse_input(&building.input)?;
+        }
+        input.is_object().then(|| Call { id: id.clone(), name: name.clone(), input: Ok(input.clone()) })
+    }
+
+    /// The finished response: its blocks and its calls, unusable ones with the reason.
+    fn take(&mut self, stop_reason: &StopReason) -> (Vec<Block>, Vec<Call>) {
+        let cut = *stop_reason == StopReason::MaxTokens;
+        let mut blocks = Vec::new();
+        let mut calls = Vec::new();
+        let last = self.blocks.len().saturating_sub(1);
+        for (position, (_, building)) in std::mem::take(&mut self.blocks).into_iter().enumerate() {
+            let Building { mut block, input: text, finished } = building;
+            if let Block::ToolUse { id, name, input } = &mut block {
+                let whole = if text.is_empty() {
+                    (!(cut && position == last)).then(|| input.clone()).filter(Value::is_object)
+                } else {
+                    parse_input(&text)
+                };
+                let usable = match whole {
+                    Some(whole) if finished => Ok(whole),
+                    _ if cut => Err("the input was cut off by the output limit, so the call was not run; \
+                                     make it again in smaller pieces"
+                        .to_owned()),
+                    _ => {
+                        Err("the input was not a JSON object, so the call was not run; make it again"
+                            .to_owned())
+                    }
+                };
+                *input = usable.clone().unwrap_or_else(|_| Value::Object(Map::new()));
+                calls.push(Call { id: id.clone(), name: name.clone(), input: usable });
+            }
+            if !matches!(&block, Block::Text { text } if text.trim().is_empty()) {
+                blocks.push(block);
+            }
+        }
+        (blocks, calls)
+    }
+
+    /// What can stay of a response that the user stopped: text, as far as it came, and finished thinking.
+    fn readable_blocks(self) -> Vec<Block> {
+        let blocks: Vec<Block> = self
+            .blocks
+            .into_iter()
+            .filter(|(_, building)| match &building.block {
+                Block::Text { text } => !text.trim().is_empty(),
+                Block::Thinking { .. } | Block::RedactedThinking { .. } => building.finished,
+                _ => false,
+            })
+            .map(|(_, building)| building.block)
+            .collect();
+        // Thinking that nothing follows is refused by the API as the end of a message.
+        if blocks.iter().any(|block| matches!(block, Block::Text { .. })) { blocks } else { Vec::new() }
+    }
+}
+
+fn parse_input(text: &str) -> Option<Value> {
+    serde_json::from_str::<Map<String, Value>>(text).ok().map(Value::Object)
+}
+
+fn is_overload(error: &ModelError) -> bool {
+    matches!(error, ModelError::Transient { kind: model::Transient::Overloaded, .. })
+}
+
+fn switch_to_fallback(turn: &mut Turn) {
+    let Some(name) = turn.settings.fallback_model.clone() else { return };
+    let models = turn.session.shared.models(&turn.settings);
+    match models.resolve(Some(&name)) {
+        Ok((spec, provider)) => {
+            let text = format!("{} is overloaded; {} answers this turn", turn.opening.spec.id(), spec.id());
+            turn.notice(NoticeLevel::Warning, text);
+            turn.opening.spec = spec;
+            turn.opening.provider = provider;
+        }
+        Err(error) => {
+            turn.notice(NoticeLevel::Warning, format!("the fallback model cannot be used: {error}"))
+        }
+    }
+}
+
+/// Spreads the retries of many sessions; nothing depends on its quality.
+fn seed() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |time| time.as_nanos() as u64)
+}

@@ -1,0 +1,205 @@
+//! One tool call: what it touches → permission → run → result. Whatever happens, there is exactly one outcome.
+
+use std::{sync::Arc, time::Duration};
+
+use conversation::ResultContent;
+use futures_util::future::BoxFuture;
+use permissions::{Access, Decision, Rule};
+use serde_json::Value;
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+use tools::{AgentHost, Display, Tool, ToolContext, ToolFailure};
+
+use crate::{
+    event::{AgentEvent, NoticeLevel, TodoItem},
+    frontend::{PermissionOption, PermissionQuestion},
+    session::Session,
+    tool_round::Call,
+    turn::TurnHandle,
+};
+
+/// How long a cancelled tool may take to clean up behind itself.
+const CLEAN_UP: Duration = Duration::from_secs(3);
+
+pub(crate) struct Outcome {
+    pub ok: bool,
+    pub content: ResultContent,
+    display: Display,
+}
+
+impl Outcome {
+    fn failed(words: impl Into<String>) -> Self {
+        let words = words.into();
+        Self {
+            ok: false,
+            display: Display::Text { text: words.clone() },
+            content: ResultContent::Text(words),
+        }
+    }
+
+    pub fn internal_error(error: &JoinError) -> Self {
+        tracing::error!(%error, "a tool call panicked");
+        Self::failed(
+            "the tool failed inside Reverie; this is a bug, and its log has the details. Try another way.",
+        )
+    }
+
+    fn cancelled() -> Self {
+        Self::failed("the user stopped this call before it finished")
+    }
+}
+
+pub(crate) fn is_read_only(handle: &TurnHandle, call: &Call) -> bool {
+    // A call that cannot run changes nothing.
+    access(handle, call).is_none_or(|(_, access)| access.is_read_only())
+}
+
+pub(crate) fn runs_unasked(handle: &TurnHandle, call: &Call) -> bool {
+    access(handle, call)
+        .is_some_and(|(tool, access)| matches!(handle.decide(tool.name(), &access), Decision::Allow { .. }))
+}
+
+fn access(handle: &TurnHandle, call: &Call) -> Option<(&'static dyn Tool, Access)> {
+    let (tool, input) = (tools::find(&call.name)?, call.input.as_ref().ok()?);
+    let context = tool_context(handle, &call.id, CancellationToken::new());
+    Some((tool, tool.access(input, &context).ok()?))
+}
+
+/// Runs the call and shows it. Ends soon after `cancel` fires.
+pub(crate) async fn run(handle: &TurnHandle, call: Call, cancel: CancellationToken) -> Outcome {
+    let Call { id, name, input } = call;
+    let shown = input.clone().unwrap_or(Value::Null);
+    handle.emit(AgentEvent::ToolStart { tool_use_id: id.clone(), tool: name.clone(), input: shown });
+    let outcome = match input {
+        Ok(input) => permitted(handle, &id, &name, input, cancel).await.unwrap_or_else(|outcome| outcome),
+        Err(why) => Outcome::failed(why),
+    };
+    handle.emit(AgentEvent::ToolEnd { tool_use_id: id, ok: outcome.ok, display: outcome.display.clone() });
+    if outcome.ok && name == "TodoWrite" {
+        handle.emit(AgentEvent::Todo { items: todo_items(&handle.session) });
+    }
+    outcome
+}
+
+/// `Err` for everything that ends the call before the tool itself says something.
+async fn permitted(
+    handle: &TurnHandle,
+    id: &str,
+    name: &str,
+    input: Value,
+    cancel: CancellationToken,
+) -> Result<Outcome, Outcome> {
+    let Some(tool) = tools::find(name) else {
+        let known: Vec<&str> = tools::all().iter().map(|tool| tool.name()).collect();
+        return Err(Outcome::failed(format!("there is no tool {name}; the tools are {}", known.join(", "))));
+    };
+    let context = tool_context(handle, id, cancel.clone());
+    let access = tool.access(&input, &context).map_err(|ToolFailure(words)| Outcome::failed(words))?;
+    match handle.decide(name, &access) {
+        Decision::Allow { .. } => {}
+        Decision::Deny { why } => return Err(Outcome::failed(format!("not allowed: {why}"))),
+        Decision::Ask { why } => {
+            let question = PermissionQuestion {
+                session: handle.session.id.clone(),
+                tool_use_id: id.to_owned(),
+                tool: name.to_owned(),
+                input: input.clone(),
+                reason: why,
+                preview: tool.preview(&input, &context),
+                rule: handle.suggested_rule(name, &access),
+            };
+            let asked = ask(handle, question);
+            cancel.run_until_cancelled(asked).await.unwrap_or_else(|| Err(Outcome::cancelled()))?;
+        }
+    }
+    // On a task of its own, so that a panic in a tool is that call's failure and nothing else's.
+    let mut task = tokio::spawn(tool.run(input, context));
+    let finished = tokio::select! {
+        finished = &mut task => finished,
+        () = cancel.cancelled() => match tokio::time::timeout(CLEAN_UP, &mut task).await {
+            Ok(finished) => finished,
+            Err(_) => {
+                task.abort();
+                return Err(Outcome::cancelled());
+            }
+        },
+    };
+    match finished {
+        Ok(Ok(output)) => Ok(Outcome { ok: true, content: output.content, display: output.display }),
+        Ok(Err(ToolFailure(words))) => Err(Outcome::failed(words)),
+        Err(error) => Err(Outcome::internal_error(&error)),
+    }
+}
+
+async fn ask(handle: &TurnHandle, question: PermissionQuestion) -> Result<(), Outcome> {
+    let rule = question.rule.clone();
+    let tool = question.tool.clone();
+    let answer = handle.session.shared.frontend.ask_permission(question).await;
+    tracing::info!(session = %handle.session.id, tool, option = ?answer.option, "permission asked");
+    match answer.option {
+        PermissionOption::AllowOnce => Ok(()),
+        PermissionOption::AllowSession => {
+            grant(handle, &rule);
+            Ok(())
+        }
+        PermissionOption::AllowAlways => {
+            grant(handle, &rule);
+            if let Err(error) = settings::add_allow_rule(&handle.session.cwd, &rule) {
+                let text = format!("{rule} is allowed for this session, but could not be written: {error}");
+                handle.session.notice(Some(&handle.id), NoticeLevel::Warning, text);
+            }
+            Ok(())
+        }
+        PermissionOption::Deny => Err(Outcome::failed(match answer.message {
+            Some(message) if !message.trim().is_empty() => {
+                format!("the user denied this call and says: {}", message.trim())
+            }
+            _ => "the user denied this call; do not try it again in another way without asking".to_owned(),
+        })),
+    }
+}
+
+fn grant(handle: &TurnHandle, rule: &str) {
+    match Rule::parse(rule) {
+        Ok(rule) => handle.session.state().granted.push(rule),
+        Err(error) => tracing::error!(rule, %error, "our own rule does not parse"),
+    }
+}
+
+fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToken) -> ToolContext {
+    let session = &handle.session;
+    let (shown_by, id) = (handle.clone(), tool_use_id.to_owned());
+    ToolContext {
+        cwd: session.cwd.clone(),
+        workspace: session.shared.workspace.clone(),
+        reads: Arc::clone(&session.reads),
+        shell: Arc::clone(&session.shell),
+        todos: Arc::clone(&session.todos),
+        cancel,
+        progress: Arc::new(move |text| {
+            shown_by.emit(AgentEvent::ToolProgress { tool_use_id: id.clone(), text });
+        }),
+        host: Arc::new(Host(Arc::clone(session))),
+    }
+}
+
+struct Host(Arc<Session>);
+
+impl AgentHost for Host {
+    fn ask_user(&self, question: String, options: Vec<String>) -> BoxFuture<'_, Option<String>> {
+        self.0.shared.frontend.ask_user(self.0.id.clone(), question, options)
+    }
+}
+
+fn todo_items(session: &Session) -> Vec<TodoItem> {
+    session
+        .todos
+        .get()
+        .into_iter()
+        .map(|todo| TodoItem {
+            content: todo.content,
+            status: todo.status.as_str().to_owned(),
+            active_form: todo.active_form,
+        })
+        .collect()
+}

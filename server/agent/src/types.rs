@@ -1,0 +1,159 @@
+//! What goes into and comes out of the agent's methods.
+
+use std::{path::PathBuf, sync::Arc};
+
+use conversation::SessionId;
+use jiff::Timestamp;
+use serde_json::Value;
+use thiserror::Error;
+use workspace::{Range, Workspace};
+
+use crate::{
+    event::{ContextLevel, TurnId},
+    frontend::Frontend,
+};
+
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// No such session, here or on disk.
+    #[error("there is no session {0}")]
+    UnknownSession(String),
+    /// The request cannot be carried out as it is; the text says what to change.
+    #[error("{0}")]
+    Invalid(String),
+    /// The disk, or another process, is in the way; the text says how.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+pub struct Dependencies {
+    pub environment: settings::Environment,
+    pub workspace: Workspace,
+    pub frontend: Arc<dyn Frontend>,
+    /// What the command line set; stronger than any file but the managed one.
+    pub command_line_settings: Option<Value>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    pub cwd: Option<PathBuf>,
+    pub model: Option<String>,
+    pub mode: Option<String>,
+    pub title: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    pub parts: Vec<PromptPart>,
+    pub active_file: Option<PathBuf>,
+    pub selection: Option<Range>,
+}
+
+#[derive(Clone, Debug)]
+pub enum PromptPart {
+    Text(String),
+    Mention { path: PathBuf, range: Option<Range> },
+    Image { media_type: String, data: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub turn: TurnId,
+    pub queued: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ContextReport {
+    pub window: u64,
+    pub used: u64,
+    pub level: ContextLevel,
+    pub parts: Vec<(String, u64)>,
+    pub ledger: Vec<LedgerEntry>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LedgerEntry {
+    pub at: Timestamp,
+    pub layer: String,
+    pub detail: String,
+    pub tokens_freed: u64,
+    pub cache_kept: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct ModelInfo {
+    /// `provider/model`, as the setting takes it.
+    pub id: String,
+    pub name: String,
+    pub context_window: u64,
+    pub max_output_tokens: u64,
+    /// Whether a key or server for it is configured.
+    pub available: bool,
+    /// What a new session uses.
+    pub default: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct SettingValue {
+    pub key: String,
+    pub value: Value,
+    /// `default`, or the file or place that set it.
+    pub source: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStatus {
+    Ok,
+    Warning,
+    Failed,
+}
+
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: String,
+    pub status: CheckStatus,
+    pub detail: String,
+    /// What the user can do about it.
+    pub fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    Full,
+    Partial,
+    Minimal,
+}
+
+#[derive(Clone, Debug)]
+pub struct SessionSummary {
+    pub id: SessionId,
+    pub title: String,
+    pub first_prompt: String,
+    pub updated_at: Timestamp,
+    pub bytes: u64,
+    pub cost_usd: Option<f64>,
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SessionPage {
+    pub sessions: Vec<SessionSummary>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ShownMessage {
+    pub uuid: uuid::Uuid,
+    pub role: &'static str,
+    pub kind: &'static str,
+    pub text: String,
+    pub timestamp: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    pub id: SessionId,
+    pub strategy: Strategy,
+    pub messages: Vec<ShownMessage>,
+    pub repairs: Vec<String>,
+}

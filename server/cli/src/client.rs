@@ -1,0 +1,266 @@
+//! A client of the server in this process, over the same protocol that editors speak.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::{Context, anyhow, bail};
+use settings::Environment;
+use protocol::{ClientCapabilities, Request, method};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream},
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use crate::arguments::{SessionOptions, Which};
+
+/// Room for a burst of updates; the server merges what does not fit.
+const PIPE_BYTES: usize = 256 * 1_024;
+
+/// What the server sends by itself.
+pub enum Incoming {
+    Notification { method: String, params: Box<RawValue> },
+    Request { id: Value, method: String, params: Value },
+}
+
+pub struct Client {
+    outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, String>>>>>,
+    next_id: AtomicU64,
+    pub incoming: mpsc::UnboundedReceiver<Incoming>,
+    server: JoinHandle<u8>,
+}
+
+impl Client {
+    /// Starts a server and shakes hands. `settings` is the command line's layer.
+    pub async fn start(
+        cwd: &Path,
+        settings: Option<Value>,
+        capabilities: ClientCapabilities,
+    ) -> anyhow::Result<Self> {
+        let environment = Environment::of_process();
+        crate::logging::start(&environment, crate::logging::Stderr::Nothing);
+        let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
+        let (server_input, server_output) = tokio::io::split(theirs);
+        let options = lsp::Options {
+            environment,
+            cwd: cwd.to_owned(),
+            command_line_settings: settings,
+            watch_parent: false,
+        };
+        let server = tokio::spawn(lsp::serve(server_input, server_output, options));
+        let client = Self::on(ours, server);
+        let params = json!({
+            "processId": null,
+            "clientInfo": {"name": "reverie", "version": env!("CARGO_PKG_VERSION")},
+            "capabilities": {"general": {"positionEncodings": ["utf-8"]}, "experimental": {"reverie": capabilities}},
+        });
+        client.call_method("initialize", params).await?;
+        client.notify("initialized", &json!({}));
+        Ok(client)
+    }
+
+    fn on(stream: DuplexStream, server: JoinHandle<u8>) -> Self {
+        let (reader, mut writer) = tokio::io::split(stream);
+        let (outgoing, mut queue) = mpsc::unbounded_channel::<Vec<u8>>();
+        tokio::spawn(async move {
+            while let Some(body) = queue.recv().await {
+                let header = format!("Content-Length: {}\r\n\r\n", body.len());
+                if writer.write_all(header.as_bytes()).await.is_err()
+                    || writer.write_all(&body).await.is_err()
+                {
+                    return;
+                }
+            }
+        });
+        let waiting = Arc::new(Mutex::new(HashMap::new()));
+        let (sender, incoming) = mpsc::unbounded_channel();
+        tokio::spawn(read_all(reader, Arc::clone(&waiting), sender));
+        Self { outgoing, waiting, next_id: AtomicU64::new(1), incoming, server }
+    }
+
+    pub async fn call<R: Request>(&self, params: &R::Params) -> anyhow::Result<R::Result> {
+        let answer = self.call_method(R::NAME, serde_json::to_value(params)?).await?;
+        serde_json::from_value(answer).with_context(|| format!("the answer to {} makes no sense", R::NAME))
+    }
+
+    async fn call_method(&self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (sender, answer) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        answer.await.map_err(|_| anyhow!("the server ended"))?.map_err(|message| anyhow!(message))
+    }
+
+    pub fn notify(&self, method: &str, params: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    pub fn answer(&self, id: &Value, result: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    pub fn refuse(&self, id: &Value, method: &str) {
+        let error = json!({"code": -32601, "message": format!("this client does not answer {method}")});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    }
+
+    /// A new session, or the one that was asked for.
+    pub async fn open_session(&self, options: &SessionOptions, cwd: &Path) -> anyhow::Result<Opened> {
+        let id = match &options.which {
+            Which::New => {
+                let params = protocol::NewSessionParams {
+                    cwd: Some(cwd.to_string_lossy().into_owned()),
+                    model: options.model.clone(),
+                    ..Default::default()
+                };
+                let made = self.call::<method::SessionNew>(&params).await?;
+                return Ok(Opened { id: made.session_id, repairs: Vec::new() });
+            }
+            Which::Id(id) => id.clone(),
+            Which::Newest => {
+                let params = protocol::ListSessionsParams { limit: Some(1), ..Default::default() };
+                let page = self.call::<method::SessionList>(&params).await?;
+                match page.sessions.into_iter().next() {
+                    Some(session) => session.session_id,
+                    None => bail!(
+                        "there is no session of this project to continue; leave out --continue to start one"
+                    ),
+                }
+            }
+        };
+        let params = protocol::ResumeSessionParams { session_id: id, strategy: None };
+        let resumed = self.call::<method::SessionResume>(&params).await?;
+        Ok(Opened { id: resumed.session_id, repairs: resumed.repairs })
+    }
+
+    /// Says goodbye in order and waits for the server to be gone.
+    pub async fn stop(self) {
+        if self.call_method("shutdown", Value::Null).await.is_ok() {
+            self.notify("exit", &Value::Null);
+        }
+        drop(self.outgoing);
+        if let Err(error) = self.server.await {
+            tracing::error!(%error, "the server failed at its end");
+        }
+    }
+
+    fn send(&self, message: &Value) {
+        // Fails only when the server is gone; whoever waits for an answer hears of it.
+        if self.outgoing.send(message.to_string().into_bytes()).is_err() {
+            tracing::debug!("the server is gone");
+        }
+    }
+}
+
+pub struct Opened {
+    pub id: String,
+    pub repairs: Vec<String>,
+}
+
+/// The command line's layer of settings.
+pub fn settings_of(options: &SessionOptions) -> Option<Value> {
+    let mut permissions = serde_json::Map::new();
+    if !options.allow.is_empty() {
+        permissions.insert("allow".to_owned(), json!(options.allow));
+    }
+    if let Some(mode) = &options.mode {
+        permissions.insert("defaultMode".to_owned(), json!(mode));
+    }
+    let mut settings = serde_json::Map::new();
+    if !permissions.is_empty() {
+        settings.insert("permissions".to_owned(), Value::Object(permissions));
+    }
+    if let Some(model) = &options.model {
+        settings.insert("model".to_owned(), json!(model));
+    }
+    (!settings.is_empty()).then_some(Value::Object(settings))
+}
+
+#[derive(Deserialize)]
+struct Message {
+    id: Option<Value>,
+    method: Option<String>,
+    params: Option<Box<RawValue>>,
+    result: Option<Value>,
+    error: Option<RpcError>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {
+    message: String,
+}
+
+async fn read_all(
+    reader: tokio::io::ReadHalf<DuplexStream>,
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, String>>>>>,
+    incoming: mpsc::UnboundedSender<Incoming>,
+) {
+    let mut reader = BufReader::new(reader);
+    while let Some(body) = read_frame(&mut reader).await {
+        let Ok(message) = serde_json::from_slice::<Message>(&body) else {
+            tracing::error!("the server sent something that is not JSON-RPC");
+            continue;
+        };
+        let forwarded = match (message.method, message.id) {
+            (Some(method), Some(id)) => {
+                let params = message
+                    .params
+                    .and_then(|raw| serde_json::from_str(raw.get()).ok())
+                    .unwrap_or(Value::Null);
+                incoming.send(Incoming::Request { id, method, params })
+            }
+            (Some(method), None) => {
+                let params = message.params.unwrap_or_else(|| RawValue::NULL.to_owned());
+                incoming.send(Incoming::Notification { method, params })
+            }
+            (None, id) => {
+                let id = id.and_then(|id| id.as_u64()).unwrap_or_default();
+                let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+                let outcome = match message.error {
+                    Some(error) => Err(error.message),
+                    None => Ok(message.result.unwrap_or(Value::Null)),
+                };
+                if let Some(waiter) = waiter
+                    && waiter.send(outcome).is_err()
+                {
+                    tracing::debug!(id, "nobody waits for this answer any more");
+                }
+                Ok(())
+            }
+        };
+        if forwarded.is_err() {
+            return;
+        }
+    }
+    // Whoever still waits learns that the server is gone.
+    waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+async fn read_frame(reader: &mut BufReader<tokio::io::ReadHalf<DuplexStream>>) -> Option<Vec<u8>> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("Content-Length:") {
+            length = value.trim().parse::<usize>().ok();
+        }
+    }
+    let mut body = vec![0; length?];
+    reader.read_exact(&mut body).await.ok()?;
+    Some(body)
+}

@@ -1,0 +1,103 @@
+use conversation::{Attachment, Flags, StopReason, Usage};
+use jiff::Timestamp;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::*;
+
+fn message(body: Body) -> Arc<Message> {
+    Arc::new(Message {
+        uuid: Uuid::nil(),
+        parent: None,
+        timestamp: Timestamp::UNIX_EPOCH,
+        flags: Flags::default(),
+        body,
+    })
+}
+
+fn user(text: &str) -> Arc<Message> {
+    message(Body::User { content: vec![Block::text(text)] })
+}
+
+fn result(text: &str) -> Arc<Message> {
+    let content = ResultContent::Text(text.to_owned());
+    message(Body::User {
+        content: vec![Block::ToolResult { tool_use_id: "t".to_owned(), content, is_error: false }],
+    })
+}
+
+fn assistant(id: Option<&str>, model: &str, input_tokens: u64) -> Arc<Message> {
+    let usage = Usage { input_tokens, output_tokens: 10, ..Usage::default() };
+    message(Body::Assistant {
+        id: id.map(str::to_owned),
+        model: model.to_owned(),
+        content: vec![Block::text("x".repeat(400))],
+        stop_reason: Some(StopReason::ToolUse),
+        usage: (input_tokens > 0).then_some(usage),
+    })
+}
+
+#[test]
+fn blocks_by_kind() {
+    assert_eq!(tokens_of_text("abcde"), 2);
+    assert_eq!(tokens_of_json(&json!({"a": [1, 2]})), 6);
+    let blocks = [
+        Block::text("12345678"),
+        Block::ToolUse { id: "x".to_owned(), name: "Read".to_owned(), input: json!({"file_path": "/a"}) },
+        Block::ToolResult {
+            tool_use_id: "x".to_owned(),
+            content: ResultContent::Blocks(vec![Block::Image {
+                source: json!({"data": "A".repeat(90_000)}),
+            }]),
+            is_error: false,
+        },
+        Block::Document { source: json!({}) },
+        Block::Unknown(json!({"type": "new"})),
+    ];
+    let each: Vec<u64> = blocks.iter().map(|block| tokens_of_blocks(std::slice::from_ref(block))).collect();
+    assert_eq!(each, [2, 1 + 9, 2_000, 2_000, 7]);
+}
+
+#[test]
+fn without_usage_everything_and_the_prefix_is_estimated() {
+    let notice = message(Body::System { subtype: "notice".to_owned(), text: "never sent".to_owned() });
+    let attachment =
+        message(Body::Attachment(Attachment { kind: "todo".to_owned(), text: "12345678".to_owned() }));
+    let thread = [user("1234"), notice, attachment, assistant(None, SYNTHETIC_MODEL, 0)];
+    assert_eq!(context_tokens(&thread), 1 + 2 + 100);
+    let prefix = || prefix_tokens(["12345678", "1234"], &json!([]), &[Block::text("1234")]);
+    assert_eq!(context_tokens_with_prefix(&thread, prefix), 103 + 2 + 1 + 1 + 1);
+}
+
+#[test]
+fn the_last_usage_counts_and_what_came_after_is_estimated() {
+    let thread = [
+        user(&"long ".repeat(1_000)),
+        assistant(Some("a"), "claude", 500),
+        result("12345678"),
+        assistant(None, SYNTHETIC_MODEL, 0),
+        user("1234"),
+    ];
+    assert_eq!(context_tokens_with_prefix(&thread, || panic!("not needed")), 510 + 2 + 100 + 1);
+}
+
+#[test]
+fn synthetic_usage_is_ignored() {
+    let thread = [assistant(Some("a"), "claude", 500), assistant(Some("b"), SYNTHETIC_MODEL, 90_000)];
+    assert_eq!(context_tokens(&thread), 510 + 100);
+}
+
+#[test]
+fn parallel_results_of_one_response_are_counted_once() {
+    // One response in three records, its results in between, as transcripts have them.
+    let thread = [
+        user("question"),
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(4_000)),
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(4_000)),
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(4_000)),
+    ];
+    assert_eq!(context_tokens(&thread), 510 + 3_000);
+}

@@ -1,0 +1,140 @@
+//! Tool calls and their results: which belong together, which are open.
+//!
+//! A result answers a call of the response directly before it, and only there: the API accepts it nowhere
+//! else. [`request_messages`](crate::request_messages) renders by this rule, a resume repairs by it.
+
+use std::sync::Arc;
+
+use crate::message::{Block, Body, Message, ResultContent};
+
+/// What the model is told about a call whose result never came.
+pub const INTERRUPTED: &str =
+    "The tool call was interrupted before it finished: there is no result, and it may have had an effect.";
+
+/// The ids of the calls on the thread that have no result, in the order of the calls.
+pub fn unanswered_tool_uses(thread: &[Arc<Message>]) -> Vec<String> {
+    let mut calls = OpenCalls::default();
+    let mut unanswered = Vec::new();
+    for message in thread {
+        match &message.body {
+            Body::Assistant { .. } => unanswered.extend(calls.response(message)),
+            Body::User { content } => {
+                calls.replied();
+                for block in content {
+                    if let Block::ToolResult { tool_use_id, .. } = block {
+                        calls.answer(tool_use_id);
+                    }
+                }
+            }
+            Body::Attachment(_) => calls.replied(),
+            Body::System { .. } => {}
+        }
+    }
+    unanswered.extend(calls.finish());
+    unanswered
+}
+
+pub(crate) fn interrupted_result(tool_use_id: String) -> Block {
+    Block::ToolResult { tool_use_id, content: ResultContent::Text(INTERRUPTED.to_owned()), is_error: true }
+}
+
+/// The calls of the newest response that wait for a result, while a thread is read from its root.
+#[derive(Default)]
+pub(crate) struct OpenCalls {
+    response: ResponseKey,
+    waiting: Vec<String>,
+}
+
+impl OpenCalls {
+    /// Takes an assistant message. What it returns can no longer be answered: another response has begun.
+    pub(crate) fn response(&mut self, message: &Message) -> Vec<String> {
+        let Body::Assistant { content, .. } = &message.body else { return Vec::new() };
+        let left_over = if self.response.continues_with(message) { Vec::new() } else { self.finish() };
+        self.response = ResponseKey::of(message);
+        self.waiting.extend(content.iter().filter_map(|block| match block {
+            Block::ToolUse { id, .. } => Some(id.clone()),
+            _ => None,
+        }));
+        left_over
+    }
+
+    pub(crate) fn replied(&mut self) {
+        self.response.replied();
+    }
+
+    /// Whether a call waited for this result.
+    pub(crate) fn answer(&mut self, tool_use_id: &str) -> bool {
+        match self.waiting.iter().position(|id| id == tool_use_id) {
+            Some(position) => {
+                self.waiting.remove(position);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn finish(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.waiting)
+    }
+}
+
+/// Tells whether the next assistant record is more of the same response. Claude Code writes one record per
+/// block, and results of early blocks may stand between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ResponseKey {
+    /// `None`: nothing can continue it.
+    id: Option<String>,
+    has_ended: bool,
+}
+
+impl ResponseKey {
+    pub(crate) fn of(message: &Message) -> Self {
+        match &message.body {
+            Body::Assistant { id, stop_reason, .. } => {
+                Self { id: id.clone(), has_ended: stop_reason.is_some() }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// The user's side has spoken. A response with a stop reason is over then: servers that give every response
+    /// the same id must not have their rounds run together.
+    pub(crate) fn replied(&mut self) {
+        if self.has_ended {
+            self.id = None;
+        }
+    }
+
+    pub(crate) fn continues_with(&self, message: &Message) -> bool {
+        match &message.body {
+            Body::Assistant { id: Some(id), .. } => self.id.as_ref() == Some(id),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{assistant, result, tool_use, user};
+
+    #[test]
+    fn names_open_calls_in_their_order() {
+        let thread = [
+            user(1, "go"),
+            assistant(2, "a", vec![tool_use("t1"), tool_use("t2"), tool_use("t3")]),
+            result(3, "t2"),
+        ];
+        assert_eq!(unanswered_tool_uses(&thread), ["t1", "t3"]);
+    }
+
+    #[test]
+    fn a_result_behind_the_next_response_answers_nothing() {
+        let thread = [
+            assistant(1, "a", vec![tool_use("t1")]),
+            assistant(2, "b", vec![Block::text("next")]),
+            result(3, "t1"),
+        ];
+        assert_eq!(unanswered_tool_uses(&thread), ["t1"]);
+    }
+}

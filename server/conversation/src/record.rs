@@ -1,0 +1,102 @@
+//! What one line of a transcript holds. Messages and titles keep Claude Code's shape, so that either program can
+//! go on with the other's sessions; what only we need has kinds of its own.
+//!
+//! [`decode`] reads any line of either program. A kind it does not know is [`Record::Unknown`]: the line stays in
+//! the file as it is.
+
+mod decode;
+mod encode;
+mod text;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+pub use decode::{DecodeError, decode};
+pub(crate) use encode::encode;
+pub(crate) use text::{identity, repaired_json};
+
+use crate::message::{Block, Message, SessionId, Usage};
+
+/// The version of our records; a reader that meets a higher one warns and takes what it knows.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// The subtype of the system record behind which the thread that is sent begins.
+pub const COMPACT_BOUNDARY: &str = "compact_boundary";
+
+pub(crate) const PREFIX: &str = "reverie-prefix";
+pub(crate) const COST: &str = "reverie-cost";
+pub(crate) const READ_FILES: &str = "reverie-read-files";
+pub(crate) const CUSTOM_TITLE: &str = "custom-title";
+
+/// Where a session's transcript is.
+pub fn transcript_path(directory: &Path, session: &SessionId) -> PathBuf {
+    directory.join(format!("{session}.jsonl"))
+}
+
+/// What every message of a session says about its surroundings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    pub session: SessionId,
+    pub cwd: PathBuf,
+    /// Of the program that writes.
+    pub version: String,
+    pub git_branch: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    Message(Arc<Message>),
+    Prefix(Prefix),
+    /// Given by the user; the last one counts.
+    Title(String),
+    Cost(CostState),
+    /// What the file tools have seen, in their own form.
+    ReadFiles(Value),
+    /// Of another program or a later version.
+    Unknown(Value),
+}
+
+/// The rendered start of every request of the session, kept so that a resume sends the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prefix {
+    pub model: String,
+    pub system: Value,
+    pub tools: Value,
+    /// The first user message, made by us.
+    pub context: Vec<Block>,
+}
+
+/// What the session has used so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostState {
+    pub models: BTreeMap<String, ModelCost>,
+}
+
+impl CostState {
+    pub fn cost_usd(&self) -> f64 {
+        self.models.values().map(|model| model.cost_usd).sum()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelCost {
+    pub usage: Usage,
+    pub cost_usd: f64,
+}
+
+/// A uuid that follows from another: making the same repair twice makes the same message.
+pub(crate) fn derived_uuid(from: Uuid, purpose: &str) -> Uuid {
+    let purpose = identity(purpose.as_bytes()).as_u128();
+    uuid::Builder::from_custom_bytes((from.as_u128().rotate_left(17) ^ purpose).to_be_bytes()).into_uuid()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,212 @@
+//! The partial and the minimal resume: a fresh thread that begins with a digest of the old one.
+//!
+//! The digest says what the transcript says, shortened; it draws no conclusions. It stands behind a compact
+//! boundary, so that the old thread stays in the file and the new one is found by the next resume.
+
+use std::{fmt::Write, sync::Arc};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Loaded, Strategy, materialise::is_prompt};
+use crate::{
+    message::{Block, Body, Flags, Message, ResultContent},
+    record::{COMPACT_BOUNDARY, derived_uuid},
+};
+
+/// "context files (≤ 20, newest)"
+const FILES: usize = 20;
+const PROMPTS: usize = 40;
+const RESULTS: usize = 30;
+const ERRORS: usize = 10;
+const CONCLUSIONS: usize = 20;
+const LONG: usize = 600;
+const SHORT: usize = 160;
+/// Rounds that follow the digest word for word, if they are not too long.
+const ROUNDS: usize = 3;
+const ROUND_MESSAGES: usize = 60;
+
+pub(super) fn replace_thread(loaded: &mut Loaded, git_branch: Option<&str>) {
+    let old = std::mem::take(&mut loaded.thread);
+    let rounds = match loaded.strategy {
+        Strategy::Full | Strategy::Partial => last_rounds(&old),
+        Strategy::Minimal => &[],
+    };
+    let text = render(&old, loaded, git_branch);
+    let leaf = old.last().map(|message| message.uuid);
+    let timestamp = old.last().map_or_else(Timestamp::now, |message| message.timestamp);
+
+    let boundary = Message {
+        uuid: derived_uuid(leaf.unwrap_or(Uuid::nil()), "boundary"),
+        parent: leaf,
+        timestamp,
+        flags: Flags::default(),
+        body: Body::System {
+            subtype: COMPACT_BOUNDARY.to_owned(),
+            text: "The conversation goes on from a digest of what could be read.".to_owned(),
+        },
+    };
+    let digest = Message {
+        uuid: derived_uuid(boundary.uuid, "digest"),
+        parent: Some(boundary.uuid),
+        timestamp,
+        flags: Flags { meta: true, compact_summary: true, sidechain: false },
+        body: Body::User { content: vec![Block::text(text)] },
+    };
+    let mut parent = digest.uuid;
+    let mut thread = vec![Arc::new(boundary), Arc::new(digest)];
+    for message in rounds {
+        let uuid = derived_uuid(message.uuid, "copy");
+        let flags = Flags { sidechain: false, ..message.flags };
+        thread.push(Arc::new(Message { uuid, parent: Some(parent), flags, ..Message::clone(message) }));
+        parent = uuid;
+    }
+    loaded.new_messages = thread.clone();
+    loaded.thread = thread;
+}
+
+fn last_rounds(thread: &[Arc<Message>]) -> &[Arc<Message>] {
+    let prompts =
+        thread.iter().enumerate().filter(|(_, message)| is_prompt(message)).map(|(position, _)| position);
+    let starts: Vec<usize> = prompts.collect();
+    let newest = starts.get(starts.len().saturating_sub(ROUNDS)..).unwrap_or_default();
+    let fitting = newest.iter().find(|start| thread.len() - **start <= ROUND_MESSAGES);
+    fitting.and_then(|start| thread.get(*start..)).unwrap_or_default()
+}
+
+fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> String {
+    let mut text = String::from(
+        "# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n",
+    );
+    let mut facts = Vec::new();
+    facts.extend(loaded.title.as_ref().map(|title| format!("Session: {}", shorten(title, SHORT))));
+    facts.extend(loaded.cwd.as_ref().map(|cwd| format!("Working directory: {}", cwd.display())));
+    facts.extend(git_branch.map(|branch| format!("Branch: {branch}")));
+    facts.extend(old.last().map(|message| format!("Last activity: {}", message.timestamp)));
+    section(&mut text, "Project", facts);
+
+    let contents = Contents::of(old);
+    section(&mut text, "Files that were worked with, newest first", contents.files);
+    if loaded.strategy == Strategy::Minimal {
+        let last = contents.prompts.last().cloned().into_iter();
+        section(&mut text, "The last thing the user asked", last.collect());
+    } else {
+        section(&mut text, "What the user said", newest(contents.prompts, PROMPTS));
+        section(&mut text, "Results of tools, shortened", newest(contents.results, RESULTS));
+        section(&mut text, "Errors", newest(contents.errors, ERRORS));
+    }
+    section(
+        &mut text,
+        "What the assistant said at the end of its turns",
+        newest(contents.conclusions, CONCLUSIONS),
+    );
+    section(&mut text, "Tasks", contents.tasks);
+    text
+}
+
+/// What a digest is made of, oldest first but for the files.
+#[derive(Default)]
+struct Contents {
+    prompts: Vec<String>,
+    results: Vec<String>,
+    errors: Vec<String>,
+    conclusions: Vec<String>,
+    tasks: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Contents {
+    fn of(thread: &[Arc<Message>]) -> Self {
+        let mut contents = Self::default();
+        for (position, message) in thread.iter().enumerate() {
+            match &message.body {
+                Body::User { content } if is_prompt(message) => {
+                    contents
+                        .prompts
+                        .extend(content.iter().filter_map(plain_text).map(|text| shorten(text, LONG)));
+                }
+                Body::User { content } => content.iter().for_each(|block| contents.result(block)),
+                Body::Assistant { content, .. } => {
+                    content.iter().for_each(|block| contents.call(block));
+                    let ends_turn = thread.get(position + 1).is_none_or(|next| is_prompt(next));
+                    let last = content.iter().rev().find_map(plain_text).filter(|_| ends_turn);
+                    contents.conclusions.extend(last.map(|text| shorten(text, LONG)));
+                }
+                Body::System { .. } | Body::Attachment(_) => {}
+            }
+        }
+        contents.files.reverse();
+        contents.files.truncate(FILES);
+        contents
+    }
+
+    fn result(&mut self, block: &Block) {
+        let Block::ToolResult { content, is_error, .. } = block else { return };
+        let text = match content {
+            ResultContent::Text(text) => Some(text.as_str()),
+            ResultContent::Blocks(blocks) => blocks.iter().find_map(plain_text),
+        };
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
+        let results = if *is_error { &mut self.errors } else { &mut self.results };
+        results.push(shorten(text, SHORT));
+    }
+
+    fn call(&mut self, block: &Block) {
+        let Block::ToolUse { name, input, .. } = block else { return };
+        if let Some(file) = input.get("file_path").and_then(Value::as_str) {
+            self.files.retain(|known| known != file);
+            self.files.push(file.to_owned());
+        }
+        if let ("TodoWrite", Some(todos)) = (name.as_str(), input.get("todos").and_then(Value::as_array)) {
+            let task = |todo: &Value| {
+                let status = todo.get("status").and_then(Value::as_str).unwrap_or("pending");
+                Some(format!("[{status}] {}", shorten(todo.get("content")?.as_str()?, SHORT)))
+            };
+            self.tasks = todos.iter().filter_map(task).collect();
+        }
+    }
+}
+
+fn section(text: &mut String, heading: &str, lines: Vec<String>) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str("\n## ");
+    text.push_str(heading);
+    text.push('\n');
+    for line in lines {
+        // Writing to a string cannot fail.
+        writeln!(text, "- {line}").unwrap_or_default();
+    }
+}
+
+fn newest(mut lines: Vec<String>, limit: usize) -> Vec<String> {
+    lines.drain(..lines.len().saturating_sub(limit));
+    lines
+}
+
+fn plain_text(block: &Block) -> Option<&str> {
+    match block {
+        Block::Text { text } if !text.trim().is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// On one line, so that no quoted text passes for a part of the digest.
+fn shorten(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > limit {
+            let cut = line.floor_char_boundary(limit);
+            line.truncate(cut);
+            line.push('…');
+            break;
+        }
+    }
+    line
+}

@@ -1,0 +1,162 @@
+//! Makes tool calls and their results complete, so that the thread can be sent and built upon.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use uuid::Uuid;
+
+use super::Report;
+use crate::{
+    message::{Block, Body, Flags, Message},
+    pairing::{OpenCalls, interrupted_result},
+    record::derived_uuid,
+};
+
+pub(super) struct Paired {
+    pub(super) thread: Vec<Arc<Message>>,
+    pub(super) new_messages: Vec<Arc<Message>>,
+}
+
+/// Drops results that answer nothing and answers calls that have no result. An answer in the middle is made anew
+/// with every resume: appended to the file it would be the newest message, and so the end of the thread.
+pub(super) fn pair(thread: Vec<Arc<Message>>, report: &mut Report) -> Paired {
+    let mut calls = OpenCalls::default();
+    let mut paired: Vec<Arc<Message>> = Vec::with_capacity(thread.len());
+    let mut last_of_response = 0;
+    for mut message in thread {
+        match &message.body {
+            Body::Assistant { .. } => {
+                let left_over = calls.response(&message);
+                if let (false, Some(response)) = (left_over.is_empty(), paired.get(last_of_response)) {
+                    report.interrupted += left_over.len() as u64;
+                    let answer = interrupted_results(response, left_over);
+                    paired.insert(last_of_response + 1, answer);
+                }
+                last_of_response = paired.len();
+            }
+            Body::User { content } => {
+                calls.replied();
+                let orphans: Vec<bool> = content.iter().map(|block| is_orphan(block, &mut calls)).collect();
+                let count = orphans.iter().filter(|is_orphan| **is_orphan).count();
+                if count > 0 {
+                    report.orphaned_results += count as u64;
+                    if count == content.len() {
+                        continue;
+                    }
+                    if let Body::User { content } = &mut Arc::make_mut(&mut message).body {
+                        let mut orphans = orphans.into_iter();
+                        content.retain(|_| orphans.next() != Some(true));
+                    }
+                }
+            }
+            Body::Attachment(_) => calls.replied(),
+            Body::System { .. } => {}
+        }
+        paired.push(message);
+    }
+    let mut new_messages = Vec::new();
+    let left_over = calls.finish();
+    if let (false, Some(leaf)) = (left_over.is_empty(), paired.last()) {
+        report.interrupted += left_over.len() as u64;
+        let answer = interrupted_results(leaf, left_over);
+        new_messages.push(Arc::clone(&answer));
+        paired.push(answer);
+    }
+    Paired { thread: paired, new_messages }
+}
+
+fn is_orphan(block: &Block, calls: &mut OpenCalls) -> bool {
+    matches!(block, Block::ToolResult { tool_use_id, .. } if !calls.answer(tool_use_id))
+}
+
+fn interrupted_results(after: &Message, calls: Vec<String>) -> Arc<Message> {
+    Arc::new(Message {
+        uuid: derived_uuid(after.uuid, "interrupted"),
+        parent: Some(after.uuid),
+        timestamp: after.timestamp,
+        flags: Flags { meta: true, ..after.flags },
+        body: Body::User { content: calls.into_iter().map(interrupted_result).collect() },
+    })
+}
+
+/// Puts records beside the path into it: the other blocks of a response that is on it, and the results of their
+/// calls. Returns how many were taken.
+pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Message>>) -> u64 {
+    if beside.is_empty() {
+        return 0;
+    }
+    // Which response each record of the path or beside it belongs to, and which calls have results already.
+    let mut responses: HashMap<Uuid, String> = HashMap::new();
+    let mut answered: HashSet<String> = HashSet::new();
+    let mut called: HashMap<String, String> = HashMap::new();
+    for message in thread.iter() {
+        note(message, &mut responses, &mut called);
+        answered.extend(results(message).map(str::to_owned));
+    }
+    let mut joining: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
+    for message in beside {
+        let Some(response) = message.parent.and_then(|parent| responses.get(&parent)).cloned() else {
+            continue;
+        };
+        let belongs = match &message.body {
+            Body::Assistant { id: Some(id), .. } => *id == response,
+            Body::User { .. } => {
+                let mut ids = results(&message).peekable();
+                ids.peek().is_some()
+                    && ids.all(|id| called.get(id) == Some(&response) && !answered.contains(id))
+            }
+            _ => false,
+        };
+        if belongs {
+            note(&message, &mut responses, &mut called);
+            answered.extend(results(&message).map(str::to_owned));
+            joining.entry(response).or_default().push(message);
+        }
+    }
+    let taken = joining.values().map(Vec::len).sum::<usize>() as u64;
+    if taken == 0 {
+        return 0;
+    }
+    // Each response takes its own right after its last record on the path.
+    let mut joined = Vec::with_capacity(thread.len() + taken as usize);
+    for message in thread.drain(..).rev() {
+        if let Some(mut more) = response_id(&message).and_then(|id| joining.remove(id)) {
+            more.sort_by_key(|message| matches!(message.body, Body::User { .. }));
+            joined.extend(more.into_iter().rev());
+        }
+        joined.push(message);
+    }
+    joined.reverse();
+    *thread = joined;
+    taken
+}
+
+fn note(message: &Message, responses: &mut HashMap<Uuid, String>, called: &mut HashMap<String, String>) {
+    if let (Some(id), Body::Assistant { content, .. }) = (response_id(message), &message.body) {
+        responses.insert(message.uuid, id.to_owned());
+        called.extend(content.iter().filter_map(|block| match block {
+            Block::ToolUse { id: call, .. } => Some((call.clone(), id.to_owned())),
+            _ => None,
+        }));
+    }
+}
+
+fn response_id(message: &Message) -> Option<&str> {
+    match &message.body {
+        Body::Assistant { id, .. } => id.as_deref(),
+        _ => None,
+    }
+}
+
+fn results(message: &Message) -> impl Iterator<Item = &str> {
+    let content = match &message.body {
+        Body::User { content } => content.as_slice(),
+        _ => &[],
+    };
+    content.iter().filter_map(|block| match block {
+        Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,171 @@
+//! Whole lines to a file that may refuse them: what cannot be written waits, in order, within a bound.
+
+use std::{
+    collections::VecDeque,
+    io::{self, ErrorKind, Write},
+};
+
+use super::TranscriptError;
+
+/// What may wait in memory while the disk is full.
+const LARGEST_BACKLOG: usize = 8 << 20;
+
+/// A signal may interrupt a write; a disk that says so forever is broken.
+const MOST_INTERRUPTIONS: u32 = 100;
+
+pub(super) struct Lines<W> {
+    writer: W,
+    /// The file ends in the middle of a line.
+    torn: bool,
+    waiting: VecDeque<Vec<u8>>,
+    waiting_bytes: usize,
+    scratch: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    pub(super) fn new(writer: W, torn: bool) -> Self {
+        Self { writer, torn, waiting: VecDeque::new(), waiting_bytes: 0, scratch: Vec::new() }
+    }
+
+    pub(super) fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    /// `line` ends with its line break.
+    pub(super) fn append(&mut self, line: &[u8]) -> Result<(), TranscriptError> {
+        let result = self.flush().and_then(|()| self.write(line));
+        if result.is_err() {
+            if self.waiting_bytes + line.len() > LARGEST_BACKLOG {
+                return Err(TranscriptError::Full);
+            }
+            self.waiting_bytes += line.len();
+            self.waiting.push_back(line.to_vec());
+        }
+        Ok(result?)
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        while let Some(line) = self.waiting.pop_front() {
+            if let Err(error) = self.write(&line) {
+                self.waiting.push_front(line);
+                return Err(error);
+            }
+            self.waiting_bytes -= line.len();
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if !self.torn {
+            return self.write_bytes(line);
+        }
+        // A fresh line, in the same write: the torn piece stays one bad line.
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.push(b'\n');
+        scratch.extend_from_slice(line);
+        let result = self.write_bytes(&scratch);
+        self.scratch = scratch;
+        result
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        let mut interruptions = 0;
+        while !rest.is_empty() {
+            match self.writer.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    rest = rest.get(written..).unwrap_or_default();
+                    // After the line break alone, too: a blank line more does no harm.
+                    self.torn = !rest.is_empty();
+                }
+                Err(error)
+                    if error.kind() == ErrorKind::Interrupted && interruptions < MOST_INTERRUPTIONS =>
+                {
+                    interruptions += 1;
+                }
+                // The record is there; its line break comes with the next one.
+                Err(_) if rest == b"\n" && bytes.len() > 1 => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes so many bytes, then refuses.
+    struct Disk {
+        content: Vec<u8>,
+        space: usize,
+        calls: usize,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.calls += 1;
+            let taken = bytes.len().min(self.space);
+            if taken == 0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            self.content.extend_from_slice(&bytes[..taken]);
+            self.space -= taken;
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(space: usize) -> Lines<Disk> {
+        Lines::new(Disk { content: Vec::new(), space, calls: 0 }, false)
+    }
+
+    #[test]
+    fn a_line_is_one_write() {
+        let mut lines = lines(100);
+        lines.append(b"one\n").unwrap();
+        lines.append(b"two\n").unwrap();
+        assert_eq!((lines.writer.content.as_slice(), lines.writer.calls), (&b"one\ntwo\n"[..], 2));
+    }
+
+    #[test]
+    fn whatever_the_space_nothing_is_lost_and_one_line_is_torn_at_most() {
+        for space in 0..12 {
+            let mut lines = lines(space);
+            let fit = (space + 1) / 4;
+            for (number, line) in [b"one\n", b"two\n", b"six\n"].iter().enumerate() {
+                assert_eq!(lines.append(*line).is_ok(), number < fit);
+            }
+            lines.writer.space = 1_000;
+            lines.append(b"ten\n").unwrap();
+            let text = String::from_utf8(lines.writer.content.clone()).unwrap();
+            let whole: Vec<&str> = text.lines().filter(|line| line.len() == 3).collect();
+            assert_eq!(whole, ["one", "two", "six", "ten"], "{text:?}");
+            assert!(text.lines().filter(|line| line.len() != 3).count() <= 1, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_torn_file_gets_a_fresh_line_first() {
+        let mut lines = lines(100);
+        lines.torn = true;
+        lines.append(b"one\n").unwrap();
+        assert_eq!((lines.writer.content.as_slice(), lines.writer.calls), (&b"\none\n"[..], 1));
+    }
+
+    #[test]
+    fn the_backlog_is_bounded_and_says_so() {
+        let mut lines = lines(0);
+        let line = vec![b'x'; LARGEST_BACKLOG / 2];
+        assert!(matches!(lines.append(&line), Err(TranscriptError::Io(_))));
+        assert!(matches!(lines.append(&line), Err(TranscriptError::Io(_))));
+        assert!(matches!(lines.append(&line), Err(TranscriptError::Full)));
+    }
+}

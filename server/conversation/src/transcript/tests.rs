@@ -1,0 +1,110 @@
+use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
+
+use super::*;
+use crate::{SessionId, Strategy, list, load, sample::user};
+
+const SESSION: &str = "3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11";
+
+fn stamp() -> Stamp {
+    let session = SessionId::parse(SESSION).unwrap();
+    Stamp { session, cwd: "/home/ada".into(), version: "0.1.0".to_owned(), git_branch: None }
+}
+
+fn message(number: u32, text: &str) -> Record {
+    Record::Message(user(number, text))
+}
+
+#[test]
+fn nothing_is_on_disk_before_the_first_append_and_then_it_is_private() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("projects/-home-ada");
+    let transcript = Transcript::create(&directory, stamp());
+    transcript.sync().unwrap();
+    assert!(!directory.exists());
+    transcript.append(&message(1, "hello")).unwrap();
+    transcript.sync().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(transcript.path()), mode(&directory)), (0o600, 0o700));
+}
+
+#[test]
+fn only_one_may_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = Transcript::create(directory.path(), stamp());
+    first.append(&message(1, "hello")).unwrap();
+    assert!(matches!(Transcript::open(directory.path(), stamp()), Err(TranscriptError::Busy)));
+    let second = Transcript::create(directory.path(), stamp());
+    assert!(matches!(second.append(&message(2, "me too")), Err(TranscriptError::Busy)));
+    drop(first);
+    Transcript::open(directory.path(), stamp()).unwrap();
+}
+
+#[test]
+fn a_session_that_does_not_exist_cannot_be_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(matches!(Transcript::open(directory.path(), stamp()), Err(TranscriptError::Io(_))));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_comes_after_a_torn_record_is_not_hidden_by_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(directory.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    let path = transcript.path().to_owned();
+    drop(transcript);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"{\"parentUuid\":\"to");
+    fs::write(&path, bytes).unwrap();
+
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    let loaded = load(directory.path(), &stamp().session, None).unwrap();
+    assert_eq!((loaded.thread.len(), loaded.strategy), (2, Strategy::Full));
+    assert_eq!(loaded.repairs, ["1 damaged line was skipped (the first is line 2)."]);
+}
+
+#[test]
+fn title_and_cost_stay_in_sight_of_a_listing() {
+    let directory = tempfile::tempdir().unwrap();
+    let title = |transcript: &Transcript| {
+        let path = transcript.path().parent().unwrap().to_owned();
+        let summaries = list(&[path]);
+        (summaries[0].title.clone(), summaries[0].cost_usd)
+    };
+    let transcript = Transcript::create(directory.path(), stamp());
+    transcript.append(&message(1, "hello")).unwrap();
+    transcript.append(&Record::Title("Chosen".to_owned())).unwrap();
+    let mut cost = crate::CostState::default();
+    cost.models.insert("a".to_owned(), crate::ModelCost { usage: Default::default(), cost_usd: 1.5 });
+    transcript.append(&Record::Cost(cost)).unwrap();
+    for number in 2..40 {
+        transcript.append(&message(number, &"x".repeat(10_000))).unwrap();
+    }
+    transcript.append(&message(40, &"x".repeat(300_000))).unwrap();
+    assert_eq!(title(&transcript), ("Chosen".to_owned(), Some(1.5)));
+    drop(transcript);
+
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    transcript.append(&message(41, &"x".repeat(300_000))).unwrap();
+    assert_eq!(title(&transcript), ("Chosen".to_owned(), Some(1.5)));
+    assert_eq!(load(directory.path(), &stamp().session, None).unwrap().thread.len(), 41);
+}
+
+#[test]
+fn appending_from_many_threads_keeps_lines_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let transcript = Arc::new(Transcript::create(directory.path(), stamp()));
+    std::thread::scope(|scope| {
+        for thread in 0..4_u32 {
+            let transcript = Arc::clone(&transcript);
+            scope.spawn(move || {
+                for number in 1..=50 {
+                    transcript.append(&message(thread * 50 + number, &"y".repeat(500))).unwrap();
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(transcript.path()).unwrap();
+    assert_eq!(text.lines().filter(|line| crate::decode(line.as_bytes()).is_ok()).count(), 200);
+}

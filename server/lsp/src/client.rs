@@ -1,0 +1,50 @@
+//! What the client at the other end can do, read once at `initialize`.
+
+use ls_types::{InitializeParams, PositionEncodingKind};
+use serde::Deserialize;
+use workspace::Encoding;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Client {
+    pub reverie: protocol::ClientCapabilities,
+    pub encoding: Encoding,
+    /// Takes edits with the version they were made for.
+    pub versioned_edits: bool,
+    pub work_done_progress: bool,
+    /// Answers `workspace/configuration`.
+    pub configuration: bool,
+    pub registers_configuration: bool,
+}
+
+impl Client {
+    pub(crate) fn of(params: &InitializeParams) -> Self {
+        let capabilities = &params.capabilities;
+        let workspace = capabilities.workspace.clone().unwrap_or_default();
+        let reverie = capabilities
+            .experimental
+            .as_ref()
+            .and_then(|experimental| experimental.get("reverie"))
+            .and_then(|reverie| protocol::ClientCapabilities::deserialize(reverie).ok())
+            .unwrap_or_default();
+        let utf8_offered = capabilities
+            .general
+            .as_ref()
+            .and_then(|general| general.position_encodings.as_ref())
+            .is_some_and(|offered| offered.contains(&PositionEncodingKind::UTF8));
+        Self {
+            reverie,
+            encoding: if utf8_offered { Encoding::Utf8 } else { Encoding::Utf16 },
+            versioned_edits: workspace.workspace_edit.and_then(|edit| edit.document_changes).unwrap_or(false),
+            work_done_progress: capabilities
+                .window
+                .as_ref()
+                .and_then(|window| window.work_done_progress)
+                .unwrap_or(false),
+            configuration: workspace.configuration.unwrap_or(false),
+            registers_configuration: workspace
+                .did_change_configuration
+                .and_then(|configuration| configuration.dynamic_registration)
+                .unwrap_or(false),
+        }
+    }
+}

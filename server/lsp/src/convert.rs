@@ -1,0 +1,155 @@
+//! The agent's words in the protocol's: one function a type, nothing decided here.
+
+use std::path::Path;
+
+use agent::{AgentEvent, ContextLevel, NoticeLevel, PermissionQuestion, TurnEnd, TurnStop};
+pub(crate) use conversation::SessionId;
+use protocol::{
+    AskPermissionParams, CacheEffect, PermissionChoice, PermissionOption, PermissionPreview, StopReason,
+    TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,
+};
+use tools::{Display, Preview};
+
+pub(crate) fn update(event: AgentEvent) -> Update {
+    match event {
+        AgentEvent::TextDelta { text } => Update::TextDelta { text },
+        AgentEvent::ThinkingDelta { text } => Update::ThinkingDelta { text },
+        AgentEvent::ToolStart { tool_use_id, tool, input } => Update::ToolStart { tool_use_id, tool, input },
+        AgentEvent::ToolProgress { tool_use_id, text } => Update::ToolProgress { tool_use_id, text },
+        AgentEvent::ToolEnd { tool_use_id, ok, display } => {
+            Update::ToolEnd { tool_use_id, ok, display: tool_display(display) }
+        }
+        AgentEvent::Usage { usage, context_used, context_window, level, cache_hit_rate, cost_usd } => {
+            Update::Usage {
+                usage: tokens(&usage),
+                context_used,
+                context_window,
+                level: context_level(level),
+                cache_hit_rate,
+                cost_usd,
+            }
+        }
+        AgentEvent::Context { layer, detail, tokens_freed, cache_kept } => {
+            Update::Context { layer, detail, tokens_freed, cache: cache_effect(cache_kept) }
+        }
+        AgentEvent::Retry { attempt, delay, reason } => Update::Retry {
+            attempt,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            reason,
+            discard: true,
+        },
+        AgentEvent::Notice { level, text } => Update::Notice { level: notice_level(level), text },
+        AgentEvent::Todo { items } => Update::Todo { items: items.into_iter().map(todo_item).collect() },
+        AgentEvent::Title { title } => Update::Title { title },
+        AgentEvent::TurnEnd(TurnEnd { stop, usage, error }) => Update::TurnEnd {
+            stop_reason: stop_reason(stop),
+            usage: tokens(&usage),
+            error: error.map(|(code, message)| TurnError { code, message }),
+        },
+    }
+}
+
+pub(crate) fn permission_question(question: PermissionQuestion) -> AskPermissionParams {
+    let PermissionQuestion { session, tool_use_id, tool, input, reason, preview, rule } = question;
+    let option = |id, label: String| PermissionOption { id, label };
+    AskPermissionParams {
+        session_id: session.to_string(),
+        tool_use_id,
+        tool,
+        input,
+        reason,
+        preview: preview.map(permission_preview),
+        options: vec![
+            option(PermissionChoice::AllowOnce, "Allow once".to_owned()),
+            option(PermissionChoice::AllowSession, "Allow for this session".to_owned()),
+            option(PermissionChoice::AllowAlways, format!("Always allow {rule}")),
+            option(PermissionChoice::Deny, "Deny".to_owned()),
+        ],
+    }
+}
+
+pub(crate) fn permission_option(choice: PermissionChoice) -> agent::PermissionOption {
+    match choice {
+        PermissionChoice::AllowOnce => agent::PermissionOption::AllowOnce,
+        PermissionChoice::AllowSession => agent::PermissionOption::AllowSession,
+        PermissionChoice::AllowAlways => agent::PermissionOption::AllowAlways,
+        PermissionChoice::Deny => agent::PermissionOption::Deny,
+    }
+}
+
+pub(crate) fn context_level(level: ContextLevel) -> protocol::ContextLevel {
+    match level {
+        ContextLevel::Normal => protocol::ContextLevel::Normal,
+        ContextLevel::Warning => protocol::ContextLevel::Warning,
+        ContextLevel::Error => protocol::ContextLevel::Error,
+        ContextLevel::Critical => protocol::ContextLevel::Critical,
+    }
+}
+
+pub(crate) fn cache_effect(kept: bool) -> CacheEffect {
+    if kept { CacheEffect::Kept } else { CacheEffect::Broken }
+}
+
+/// Paths go out as text; a name that is not UTF-8 is shown as well as it can be.
+pub(crate) fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn tool_display(display: Display) -> ToolDisplay {
+    match display {
+        Display::Text { text } => ToolDisplay::Text { text },
+        Display::Diff { path, diff } => ToolDisplay::Diff { path: path_text(&path), diff },
+        Display::Files { paths } => {
+            ToolDisplay::Files { paths: paths.iter().map(|path| path_text(path)).collect() }
+        }
+        Display::Terminal { command, output, exit_code } => {
+            ToolDisplay::Terminal { command, output, exit_code }
+        }
+    }
+}
+
+fn permission_preview(preview: Preview) -> PermissionPreview {
+    match preview {
+        Preview::Diff(text) => PermissionPreview::Diff { text },
+        Preview::Command(text) => PermissionPreview::Command { text },
+        Preview::Text(text) => PermissionPreview::Text { text },
+    }
+}
+
+fn tokens(usage: &conversation::Usage) -> Usage {
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        cache_read_tokens: usage.cache_read_input_tokens,
+        cache_write_tokens: usage.cache_creation_input_tokens,
+    }
+}
+
+fn notice_level(level: NoticeLevel) -> protocol::NoticeLevel {
+    match level {
+        NoticeLevel::Info => protocol::NoticeLevel::Info,
+        NoticeLevel::Warning => protocol::NoticeLevel::Warning,
+        NoticeLevel::Error => protocol::NoticeLevel::Error,
+    }
+}
+
+fn todo_item(item: agent::TodoItem) -> TodoItem {
+    let status = match item.status.as_str() {
+        "completed" => TodoStatus::Completed,
+        "in_progress" => TodoStatus::InProgress,
+        _ => TodoStatus::Pending,
+    };
+    TodoItem { content: item.content, status, active_form: item.active_form }
+}
+
+fn stop_reason(stop: TurnStop) -> StopReason {
+    match stop {
+        TurnStop::EndTurn => StopReason::EndTurn,
+        TurnStop::Cancelled => StopReason::Cancelled,
+        TurnStop::MaxRounds => StopReason::MaxRounds,
+        TurnStop::Budget => StopReason::Budget,
+        TurnStop::Refused => StopReason::Refused,
+        TurnStop::Blocked => StopReason::Blocked,
+        TurnStop::Error => StopReason::Error,
+    }
+}

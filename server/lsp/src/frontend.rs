@@ -1,0 +1,210 @@
+//! The client as the agent and the workspace see it: someone to tell, to ask, and to hand edits to.
+//!
+//! Asks through `reverie/*` where the client announced it, else through `window/showMessageRequest`, which every client
+//! may be sent; where nobody answers, the answer is no.
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use agent::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion, SessionEvent};
+use futures_util::future::BoxFuture;
+use protocol::{
+    AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, PermissionPreview, Request,
+    SaveDocumentParams, SaveDocumentResult,
+    method::{DocumentSave, PermissionAsk, UserAsk},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use workspace::{EditRefused, Editor, TextEdit};
+
+use crate::{
+    client::Client,
+    convert::{self, SessionId},
+    documents::OpenDocuments,
+    outbound::{Asked, Outbound},
+};
+
+/// How long the client may take to apply an edit.
+const EDIT_LIMIT: Duration = Duration::from_secs(10);
+/// How long it may take to save a document: formatters run then.
+const SAVE_LIMIT: Duration = Duration::from_secs(30);
+/// How much of a preview a message box can bear.
+const MAX_SHOWN_PREVIEW: usize = 1_500;
+
+pub(crate) struct EditorFrontend {
+    pub outbound: Outbound,
+    pub client: Arc<OnceLock<Client>>,
+    pub documents: Arc<OpenDocuments>,
+}
+
+impl Frontend for EditorFrontend {
+    fn event(&self, event: SessionEvent) {
+        self.outbound.update(event.session.as_str(), event.turn, convert::update(event.event));
+    }
+
+    fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer> {
+        let params = convert::permission_question(question);
+        let session = params.session_id.clone();
+        if self.client_is(|client| client.reverie.permission_ask) {
+            let asked = self.outbound.request(Some(&session), PermissionAsk::NAME, &params);
+            return Box::pin(async move {
+                match answer::<AskPermissionResult>(asked).await {
+                    Some(AskPermissionResult { option, message }) => {
+                        PermissionAnswer { option: convert::permission_option(option), message }
+                    }
+                    None => PermissionAnswer { option: PermissionOption::Deny, message: None },
+                }
+            });
+        }
+        let labels: Vec<&str> = params.options.iter().map(|option| option.label.as_str()).collect();
+        let asked = self.show_message_request(&session, &permission_text(&params), &labels);
+        Box::pin(async move {
+            let chosen = chosen_title(asked).await;
+            let option = params
+                .options
+                .iter()
+                .find(|option| Some(&option.label) == chosen.as_ref())
+                .map_or(PermissionOption::Deny, |option| convert::permission_option(option.id));
+            PermissionAnswer { option, message: None }
+        })
+    }
+
+    fn ask_user(
+        &self,
+        session: SessionId,
+        question: String,
+        options: Vec<String>,
+    ) -> BoxFuture<'_, Option<String>> {
+        if self.client_is(|client| client.reverie.user_ask) {
+            let params = AskUserParams { session_id: session.to_string(), question, options };
+            let asked = self.outbound.request(Some(session.as_str()), UserAsk::NAME, &params);
+            return Box::pin(async move { answer::<AskUserResult>(asked).await?.answer });
+        }
+        if options.is_empty() {
+            // A message box has no field to type an answer in.
+            return Box::pin(async { None });
+        }
+        let labels: Vec<&str> = options.iter().map(String::as_str).collect();
+        let asked = self.show_message_request(session.as_str(), &question, &labels);
+        Box::pin(chosen_title(asked))
+    }
+}
+
+impl Editor for EditorFrontend {
+    fn apply_edit(
+        &self,
+        path: &Path,
+        version: i32,
+        edits: Vec<TextEdit>,
+        label: &str,
+    ) -> BoxFuture<'_, Result<(), EditRefused>> {
+        let path = path.to_owned();
+        let uri = self.documents.uri(&path);
+        let edits: Vec<Value> = edits.iter().map(text_edit).collect();
+        // "One document per request": Neovim checks only the first document's version.
+        let edit = if self.client_is(|client| client.versioned_edits) {
+            json!({ "documentChanges": [{ "textDocument": { "uri": uri, "version": version }, "edits": edits }] })
+        } else {
+            json!({ "changes": { uri: edits } })
+        };
+        let params = json!({ "label": label, "edit": edit });
+        let asked = self.outbound.request(None, "workspace/applyEdit", &params);
+        Box::pin(async move {
+            let answer = tokio::time::timeout(EDIT_LIMIT, asked)
+                .await
+                .map_err(|_elapsed| EditRefused::Refused("it did not answer in time".to_owned()))?
+                .map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
+            if answer.get("applied") == Some(&Value::Bool(true)) {
+                return Ok(());
+            }
+            // Clients seldom say why; a document that moved on is the usual cause.
+            if self.documents.version(&path) != Some(version) {
+                return Err(EditRefused::Stale);
+            }
+            let reason = answer.get("failureReason").and_then(Value::as_str).unwrap_or("it did not say why");
+            Err(EditRefused::Refused(reason.to_owned()))
+        })
+    }
+
+    fn save(&self, path: &Path) -> BoxFuture<'_, Result<bool, EditRefused>> {
+        if !self.client_is(|client| client.reverie.document_save) {
+            return Box::pin(async { Ok(false) });
+        }
+        let params = SaveDocumentParams { uri: self.documents.uri(path) };
+        let asked = self.outbound.request(None, DocumentSave::NAME, &params);
+        Box::pin(async move {
+            let answer = tokio::time::timeout(SAVE_LIMIT, asked)
+                .await
+                .map_err(|_elapsed| EditRefused::Refused("it did not answer in time".to_owned()))?
+                .map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
+            let result: SaveDocumentResult =
+                serde_json::from_value(answer).map_err(|error| EditRefused::Refused(error.to_string()))?;
+            Ok(result.saved)
+        })
+    }
+}
+
+impl EditorFrontend {
+    fn client_is(&self, capable: impl Fn(&Client) -> bool) -> bool {
+        self.client.get().is_some_and(capable)
+    }
+
+    fn show_message_request(&self, session: &str, message: &str, labels: &[&str]) -> Asked {
+        const INFO: u8 = 3;
+        let actions: Vec<Value> = labels.iter().map(|label| json!({ "title": label })).collect();
+        let params = json!({ "type": INFO, "message": message, "actions": actions });
+        self.outbound.request(Some(session), "window/showMessageRequest", &params)
+    }
+}
+
+/// A client that answers with an error or with something else has not answered.
+async fn answer<T: DeserializeOwned>(asked: Asked) -> Option<T> {
+    match asked.await {
+        Ok(value) => serde_json::from_value(value)
+            .inspect_err(|error| tracing::warn!(%error, "an answer that cannot be read"))
+            .ok(),
+        Err(error) => {
+            tracing::warn!(%error, "a question without an answer");
+            None
+        }
+    }
+}
+
+async fn chosen_title(asked: Asked) -> Option<String> {
+    let item = answer::<Value>(asked).await?;
+    item.get("title")?.as_str().map(str::to_owned)
+}
+
+fn permission_text(params: &AskPermissionParams) -> String {
+    let AskPermissionParams { tool, reason, preview, .. } = params;
+    let mut text = format!("Allow {tool}? {reason}");
+    let shown = match preview {
+        Some(
+            PermissionPreview::Diff { text }
+            | PermissionPreview::Command { text }
+            | PermissionPreview::Text { text },
+        ) => text.as_str(),
+        None => return text,
+    };
+    let cut = shown.floor_char_boundary(MAX_SHOWN_PREVIEW);
+    text.push_str("\n\n");
+    text.push_str(shown.get(..cut).unwrap_or_default());
+    if cut < shown.len() {
+        text.push('…');
+    }
+    text
+}
+
+fn text_edit(edit: &TextEdit) -> Value {
+    let position = |place: workspace::Position| json!({ "line": place.line, "character": place.character });
+    json!({
+        "range": { "start": position(edit.range.start), "end": position(edit.range.end) },
+        "newText": edit.new_text,
+    })
+}
+
+#[cfg(test)]
+mod tests;

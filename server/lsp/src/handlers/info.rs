@@ -1,0 +1,60 @@
+//! `reverie/models/list`, `reverie/settings/get`, `reverie/doctor`. All of them read files.
+
+use agent::CheckStatus;
+use protocol::{
+    Check, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListModelsParams,
+    ListModelsResult, Model, Setting,
+};
+use tower_lsp::jsonrpc;
+
+use super::blocking;
+use crate::server::Server;
+
+pub(super) async fn models(server: Server, _params: ListModelsParams) -> jsonrpc::Result<ListModelsResult> {
+    let models = blocking(move || Ok(server.agent().models())).await?;
+    Ok(ListModelsResult {
+        models: models
+            .into_iter()
+            .map(|model| Model {
+                id: model.id,
+                name: model.name,
+                context_window: model.context_window,
+                max_output_tokens: model.max_output_tokens,
+                available: model.available,
+                default: model.default,
+            })
+            .collect(),
+    })
+}
+
+pub(super) async fn settings(
+    server: Server,
+    _params: GetSettingsParams,
+) -> jsonrpc::Result<GetSettingsResult> {
+    let settings = blocking(move || Ok(server.agent().settings())).await?;
+    Ok(GetSettingsResult {
+        settings: settings
+            .into_iter()
+            .map(|setting| Setting { key: setting.key, value: setting.value, source: setting.source })
+            .collect(),
+    })
+}
+
+pub(super) async fn doctor(server: Server, _params: DoctorParams) -> jsonrpc::Result<DoctorResult> {
+    let checks = blocking(move || Ok(server.agent().doctor())).await?;
+    Ok(DoctorResult {
+        checks: checks
+            .into_iter()
+            .map(|check| Check {
+                name: check.name,
+                status: match check.status {
+                    CheckStatus::Ok => protocol::CheckStatus::Ok,
+                    CheckStatus::Warning => protocol::CheckStatus::Warning,
+                    CheckStatus::Failed => protocol::CheckStatus::Failed,
+                },
+                detail: check.detail,
+                fix: check.fix,
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,134 @@
+//! `reverie/session/*`.
+
+use agent::{NewSession, Prompt, Strategy};
+use protocol::{
+    CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult, MessageKind,
+    MessageRole, NewSessionParams, NewSessionResult, PromptPart, PromptSessionParams, PromptSessionResult,
+    RenameSessionParams, ResumeSessionParams, ResumeSessionResult, ResumeStrategy, SessionMessage,
+    SessionSummary,
+};
+use tower_lsp::jsonrpc::{self, Error};
+
+use super::{blocking, error, session_id};
+use crate::{convert::path_text, documents::to_range, server::Server, uri};
+
+pub(super) async fn new(server: Server, params: NewSessionParams) -> jsonrpc::Result<NewSessionResult> {
+    let NewSessionParams { cwd, model, mode, title } = params;
+    let new = NewSession { cwd: cwd.map(Into::into), model, mode, title };
+    let id = blocking(move || server.agent().new_session(new)).await?;
+    Ok(NewSessionResult { session_id: id.to_string() })
+}
+
+pub(super) async fn list(server: Server, params: ListSessionsParams) -> jsonrpc::Result<ListSessionsResult> {
+    let page = blocking(move || {
+        let limit = params.limit.and_then(|limit| usize::try_from(limit).ok());
+        server.agent().sessions(params.cursor.as_deref(), limit, params.query.as_deref())
+    })
+    .await?;
+    Ok(ListSessionsResult {
+        sessions: page.sessions.into_iter().map(summary).collect(),
+        next_cursor: page.next_cursor,
+    })
+}
+
+pub(super) async fn resume(
+    server: Server,
+    params: ResumeSessionParams,
+) -> jsonrpc::Result<ResumeSessionResult> {
+    let id = session_id(&params.session_id)?;
+    let strategy = params.strategy.map(|strategy| match strategy {
+        ResumeStrategy::Full => Strategy::Full,
+        ResumeStrategy::Partial => Strategy::Partial,
+        ResumeStrategy::Minimal => Strategy::Minimal,
+    });
+    let resumed = blocking(move || server.agent().resume(&id, strategy)).await?;
+    Ok(ResumeSessionResult {
+        session_id: resumed.id.to_string(),
+        strategy: match resumed.strategy {
+            Strategy::Full => ResumeStrategy::Full,
+            Strategy::Partial => ResumeStrategy::Partial,
+            Strategy::Minimal => ResumeStrategy::Minimal,
+        },
+        messages: resumed.messages.into_iter().map(message).collect(),
+        repairs: resumed.repairs,
+    })
+}
+
+/// Takes effect before it returns: whatever the client sends next finds the turn.
+pub(super) async fn prompt(
+    server: Server,
+    params: PromptSessionParams,
+) -> jsonrpc::Result<PromptSessionResult> {
+    let id = session_id(&params.session_id)?;
+    let editor = params.editor.unwrap_or_default();
+    let prompt = Prompt {
+        parts: params.prompt.into_iter().map(prompt_part).collect::<jsonrpc::Result<_>>()?,
+        active_file: editor.active_uri.as_deref().and_then(uri::to_path),
+        selection: editor.selection.map(to_range),
+    };
+    let accepted = server.agent().prompt(&id, prompt).map_err(error)?;
+    server.show_turn(id.as_str(), &accepted.turn, params.work_done_token);
+    Ok(PromptSessionResult { turn_id: accepted.turn, queued: accepted.queued })
+}
+
+pub(super) async fn cancel(server: Server, params: CancelSessionParams) -> jsonrpc::Result<Empty> {
+    server.agent().cancel(&session_id(&params.session_id)?).map_err(error)?;
+    Ok(Empty {})
+}
+
+pub(super) async fn delete(server: Server, params: DeleteSessionParams) -> jsonrpc::Result<Empty> {
+    let id = session_id(&params.session_id)?;
+    blocking(move || server.agent().delete(&id)).await?;
+    Ok(Empty {})
+}
+
+pub(super) async fn rename(server: Server, params: RenameSessionParams) -> jsonrpc::Result<Empty> {
+    let id = session_id(&params.session_id)?;
+    blocking(move || server.agent().rename(&id, &params.title)).await?;
+    Ok(Empty {})
+}
+
+fn prompt_part(part: PromptPart) -> jsonrpc::Result<agent::PromptPart> {
+    Ok(match part {
+        PromptPart::Text { text } => agent::PromptPart::Text(text),
+        PromptPart::Mention { uri, range } => {
+            let path = uri::to_path(&uri)
+                .ok_or_else(|| Error::invalid_params(format!("prompt: `{uri}` is not the URI of a local file")))?;
+            agent::PromptPart::Mention { path, range: range.map(to_range) }
+        }
+        PromptPart::Image { media_type, data } => agent::PromptPart::Image { media_type, data },
+    })
+}
+
+fn summary(summary: agent::SessionSummary) -> SessionSummary {
+    SessionSummary {
+        session_id: summary.id.to_string(),
+        title: summary.title,
+        first_prompt: summary.first_prompt,
+        updated_at: summary.updated_at.to_string(),
+        bytes: summary.bytes,
+        cost_usd: summary.cost_usd,
+        cwd: summary.cwd.as_deref().map(path_text),
+    }
+}
+
+fn message(message: agent::ShownMessage) -> SessionMessage {
+    SessionMessage {
+        uuid: message.uuid.to_string(),
+        role: match message.role {
+            "user" => MessageRole::User,
+            "assistant" => MessageRole::Assistant,
+            _ => MessageRole::System,
+        },
+        kind: match message.kind {
+            "text" => MessageKind::Text,
+            "thinking" => MessageKind::Thinking,
+            "toolUse" => MessageKind::ToolUse,
+            "toolResult" => MessageKind::ToolResult,
+            "attachment" => MessageKind::Attachment,
+            _ => MessageKind::Notice,
+        },
+        text: message.text,
+        timestamp: message.timestamp.to_string(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Everything that goes out: one queue, one writer.
+//!
+//! Whoever has something to say pushes it here and goes on; only the writer waits for the client. What is pushed
+//! keeps its order; a session's updates may be merged while they wait, never reordered (see `queue`). So a slow
+//! client slows nothing but itself.
+
+mod queue;
+mod turn_progress;
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use protocol::Update;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::{Notify, OwnedSemaphorePermit, oneshot},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Response};
+
+use queue::{Queue, Step};
+
+#[derive(Clone, Default)]
+pub(crate) struct Outbound(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Notify,
+    broken: CancellationToken,
+}
+
+/// What the client answered to a request of ours.
+pub(crate) type Answer = Result<Value, Error>;
+
+impl Outbound {
+    /// Tells what a session did. The first update after a pause goes out at once.
+    pub(crate) fn update(&self, session: &str, turn: Option<String>, update: Update) {
+        let wake = self.queue().push_update(session, turn, update);
+        if wake {
+            self.0.wake.notify_one();
+        }
+    }
+
+    /// Answers a request. `slot` is given back when the answer has been written.
+    pub(crate) fn respond(&self, response: Response, slot: Option<OwnedSemaphorePermit>) {
+        self.queue().push_response(response, slot);
+        self.0.wake.notify_one();
+    }
+
+    /// Asks the client, after everything that `session` (or, without one, any session) has told so far. Dropping the
+    /// future withdraws the question: if it was not sent yet, it never is.
+    pub(crate) fn request(&self, session: Option<&str>, method: &'static str, params: &impl Serialize) -> Asked {
+        let (sender, receiver) = oneshot::channel();
+        let params = serde_json::to_value(params).unwrap_or_default();
+        let id = self.queue().push_request(session, method, params, sender, Instant::now());
+        self.0.wake.notify_one();
+        Asked { id, receiver, outbound: self.clone() }
+    }
+
+    /// The client's answer to the request `id`.
+    pub(crate) fn answered(&self, id: &Id, outcome: Result<&RawValue, Error>) {
+        let Id::Number(number) = id else {
+            tracing::warn!(%id, "an answer to a question that was never asked");
+            return;
+        };
+        let Some(sender) = self.queue().take_waiting(*number) else {
+            tracing::debug!(number, "an answer that nobody waits for");
+            return;
+        };
+        let outcome = outcome.and_then(|raw| {
+            serde_json::from_str(raw.get()).map_err(|error| Error {
+                code: ErrorCode::ParseError,
+                message: error.to_string().into(),
+                data: None,
+            })
+        });
+        // Whoever asked may have gone meanwhile; then the answer is not needed.
+        drop(sender.send(outcome));
+    }
+
+    /// Keeps updates back while it lives, so that the answer to a prompt precedes the updates of its turn.
+    pub(crate) fn hold_updates(&self) -> Hold {
+        self.queue().hold();
+        Hold(self.clone())
+    }
+
+    /// Shows a turn as work in progress, under the client's own token.
+    pub(crate) fn begin_progress(&self, session: &str, turn: &str, token: Value) {
+        self.queue().begin_progress(session, turn, token);
+        self.0.wake.notify_one();
+    }
+
+    /// Shows a turn as work in progress, under a token that the client is asked to accept first.
+    pub(crate) fn offer_progress(&self, session: &str, turn: &str) {
+        let token = self.queue().offer_progress(session, turn);
+        let asked = self.request(None, "window/workDoneProgress/create", &serde_json::json!({ "token": token }));
+        let (outbound, turn) = (self.clone(), turn.to_owned());
+        tokio::spawn(async move {
+            let accepted = asked.await.is_ok();
+            outbound.queue().progress_answered(&turn, accepted);
+            outbound.0.wake.notify_one();
+        });
+    }
+
+    /// The session whose turn the client shows under `token`.
+    pub(crate) fn session_of_progress(&self, token: &Value) -> Option<String> {
+        self.queue().session_of_progress(token)
+    }
+
+    /// Lets the writer finish what is queued and end. Open questions are answered with an error.
+    pub(crate) fn close(&self) {
+        self.queue().close(Instant::now());
+        self.0.wake.notify_one();
+    }
+
+    /// Resolves when the client can no longer be written to.
+    pub(crate) async fn broken(&self) {
+        self.0.broken.cancelled().await;
+    }
+
+    /// The writer. Runs until `close`, or until the output fails.
+    pub(crate) async fn write_to(self, mut output: impl AsyncWrite + Unpin) {
+        const KEPT_CAPACITY: usize = 1024 * 1024;
+        let mut batch = Vec::new();
+        let mut slots = Vec::new();
+        loop {
+            let step = self.queue().take(Instant::now(), &mut batch, &mut slots);
+            match step {
+                Step::Write => {
+                    let written = async {
+                        output.write_all(&batch).await?;
+                        output.flush().await
+                    };
+                    if let Err(error) = written.await {
+                        tracing::warn!(%error, "the client cannot be written to");
+                        self.queue().close(Instant::now());
+                        self.0.broken.cancel();
+                        return;
+                    }
+                    batch.clear();
+                    batch.shrink_to(KEPT_CAPACITY);
+                    slots.clear();
+                }
+                Step::WaitUntil(due) => {
+                    tokio::select! {
+                        () = self.0.wake.notified() => {}
+                        () = tokio::time::sleep_until(due) => {}
+                    }
+                }
+                Step::Wait => self.0.wake.notified().await,
+                Step::Closed => {
+                    if let Err(error) = output.shutdown().await {
+                        tracing::debug!(%error, "the output did not close cleanly");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Every change to the queue is complete before anything in it can panic.
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Outbound::hold_updates`].
+pub(crate) struct Hold(Outbound);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.queue().release();
+        self.0.0.wake.notify_one();
+    }
+}
+
+/// A question under way; resolves to the client's answer.
+pub(crate) struct Asked {
+    id: i64,
+    receiver: oneshot::Receiver<Answer>,
+    outbound: Outbound,
+}
+
+impl Future for Asked {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        Pin::new(&mut self.receiver).poll(context).map(|received| {
+            received.unwrap_or_else(|_closed| {
+                let message = "the connection ended before the answer".into();
+                Err(Error { code: ErrorCode::RequestCancelled, message, data: None })
+            })
+        })
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        drop(self.outbound.queue().take_waiting(self.id));
+    }
+}
+
+#[cfg(test)]
+mod tests;

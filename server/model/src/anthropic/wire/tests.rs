@@ -1,0 +1,171 @@
+use std::time::Instant;
+
+use conversation::RequestMessage;
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+use crate::{QuerySource, SystemBlock};
+
+fn request(messages: Vec<RequestMessage>) -> Request {
+    Request {
+        model: "claude-sonnet-4-5[1m]".to_owned(),
+        system: Vec::new().into(),
+        tools: Vec::new().into(),
+        messages,
+        max_tokens: 1024,
+        source: QuerySource::Main,
+    }
+}
+
+fn message(role: Role, content: Vec<Block>) -> RequestMessage {
+    RequestMessage { role, content }
+}
+
+fn check(request: &Request, expected: Expect) {
+    let bytes = body(request).unwrap();
+    assert_eq!(bytes, body(request).unwrap());
+    expected.assert_eq(&String::from_utf8(bytes).unwrap());
+}
+
+#[test]
+fn the_order_of_keys_is_fixed() {
+    let block = |text: &str, ends_static_part| SystemBlock { text: text.to_owned(), ends_static_part };
+    let request = Request {
+        system: vec![block("static", true), block("", false), block("dynamic", false)].into(),
+        tools: vec![ToolDefinition {
+            name: "Read".to_owned(),
+            description: "reads".to_owned(),
+            input_schema: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
+        }]
+        .into(),
+        ..request(vec![message(Role::User, vec![Block::text("hi \"you\"\n")])])
+    };
+    check(
+        &request,
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"tools":[{"name":"Read","description":"reads","input_schema":{"type":"object","properties":{"b":{},"a":{}}}}],"system":[{"type":"text","text":"static","cache_control":{"type":"ephemeral"}},{"type":"text","text":"dynamic","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"hi \"you\"\n","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+    expect![[r#"{"model":"claude-sonnet-4-5","tools":[{"name":"Read","description":"reads","input_schema":{"type":"object","properties":{"b":{},"a":{}}}}],"system":[{"type":"text","text":"static","cache_control":{"type":"ephemeral"}},{"type":"text","text":"dynamic","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"hi \"you\"\n","cache_control":{"type":"ephemeral"}}]}]}"#]]
+    .assert_eq(&String::from_utf8(count_body(&request).unwrap()).unwrap());
+}
+
+#[test]
+fn blocks_of_every_kind() {
+    let image = json!({"type": "base64", "media_type": "image/png", "data": "AA=="});
+    let tool_result = |id: &str, content: ResultContent, is_error| Block::ToolResult {
+        tool_use_id: id.to_owned(),
+        content,
+        is_error,
+    };
+    let thinking =
+        |signature: &str| Block::Thinking { thinking: String::new(), signature: signature.to_owned() };
+    check(
+        &request(vec![
+            message(
+                Role::User,
+                vec![Block::text(""), Block::text(" \n"), Block::Image { source: image.clone() }],
+            ),
+            message(Role::User, vec![Block::text("")]),
+            message(
+                Role::Assistant,
+                vec![
+                    thinking("signed"),
+                    thinking(""),
+                    Block::RedactedThinking { data: "secret".to_owned() },
+                    Block::text("text "),
+                    Block::ToolUse {
+                        id: "functions.Read:0".to_owned(),
+                        name: "Read".to_owned(),
+                        input: json!(null),
+                    },
+                    Block::ToolUse {
+                        id: "toolu_1".to_owned(),
+                        name: "Read".to_owned(),
+                        input: json!({"z": 1, "a": 2}),
+                    },
+                    Block::Unknown(
+                        json!({"type": "server_tool_use", "id": "s", "cache_control": {"type": "ephemeral"}}),
+                    ),
+                ],
+            ),
+            message(
+                Role::User,
+                vec![
+                    tool_result("functions.Read:0", ResultContent::Text(String::new()), true),
+                    tool_result("toolu_1", ResultContent::Text("output".to_owned()), false),
+                    tool_result(
+                        "toolu_2",
+                        ResultContent::Blocks(vec![
+                            Block::text(""),
+                            Block::text("a"),
+                            Block::Image { source: image },
+                        ]),
+                        false,
+                    ),
+                    tool_result("toolu_3", ResultContent::Blocks(vec![Block::text("")]), false),
+                    Block::Document {
+                        source: json!({"type": "text", "media_type": "text/plain", "data": "d"}),
+                    },
+                ],
+            ),
+        ]),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="},"cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"signed"},{"type":"redacted_thinking","data":"secret"},{"type":"text","text":"text "},{"type":"tool_use","id":"functions_Read_0","name":"Read","input":{}},{"type":"tool_use","id":"toolu_1","name":"Read","input":{"z":1,"a":2}},{"type":"server_tool_use","id":"s"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"functions_Read_0","content":"(no output)","is_error":true},{"type":"tool_result","tool_use_id":"toolu_1","content":"output"},{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]},{"type":"tool_result","tool_use_id":"toolu_3","content":"(no output)"},{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_continued_answer_ends_without_blanks() {
+    check(
+        &request(vec![
+            message(Role::User, vec![Block::text("go on ")]),
+            message(Role::Assistant, vec![Block::text("first "), Block::text("half \n")]),
+        ]),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"text","text":"go on ","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":[{"type":"text","text":"first "},{"type":"text","text":"half","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+}
+
+#[test]
+fn the_prefix_does_not_change_when_the_conversation_grows() {
+    let unmarked = |request: &Request| {
+        let text = String::from_utf8(body(request).unwrap()).unwrap();
+        text.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+    };
+    let mut messages = vec![message(Role::User, vec![Block::text("prompt")])];
+    let mut before = unmarked(&request(messages.clone()));
+    for round in 0..10 {
+        let id = format!("t{round}");
+        let call = Block::ToolUse { id: id.clone(), name: "Read".to_owned(), input: json!({"n": round}) };
+        let content = ResultContent::Text(format!("{round}"));
+        messages.push(message(Role::Assistant, vec![call]));
+        messages
+            .push(message(Role::User, vec![Block::ToolResult { tool_use_id: id, content, is_error: false }]));
+        let after = unmarked(&request(messages.clone()));
+        let prefix = before.strip_suffix(r#"],"stream":true}"#).unwrap();
+        assert!(after.starts_with(prefix));
+        before = after;
+    }
+}
+
+/// Not a benchmark: a guard against copying the conversation or worse. The figure goes to the output.
+#[test]
+fn a_long_conversation_is_written_quickly() {
+    let mut messages = Vec::new();
+    for round in 0..1_000 {
+        messages
+            .push(message(Role::User, vec![Block::text("fn main() { println!(\"hello\"); }\n".repeat(12))]));
+        let input = json!({"file_path": format!("/src/{round}.rs"), "limit": 100});
+        let call = Block::ToolUse { id: format!("t{round}"), name: "Read".to_owned(), input };
+        messages.push(message(Role::Assistant, vec![Block::text("I see."), call]));
+    }
+    let request = request(messages);
+    let started = Instant::now();
+    let bytes = body(&request).unwrap();
+    println!("{} bytes in {:?}", bytes.len(), started.elapsed());
+    assert!(started.elapsed().as_millis() < 500);
+}

@@ -1,0 +1,174 @@
+//! What a request says: the question, what was done about it so far, and what the reminders know.
+
+use conversation::{Block, ResultContent, Role};
+use jiff::civil::Date;
+use serde_json::Value;
+
+use super::dates::find_date;
+use crate::Request;
+
+#[derive(Debug, Default)]
+pub(super) struct Situation {
+    /// The last thing the user typed.
+    pub(super) question: String,
+    /// The tool rounds since then, oldest first.
+    pub(super) rounds: Vec<Vec<Call>>,
+    /// Whether nothing was said in this conversation yet.
+    pub(super) first_answer: bool,
+    pub(super) reminders: Vec<String>,
+    pub(super) memory_dir: Option<String>,
+    pub(super) working_dir: Option<String>,
+    pub(super) today: Option<Date>,
+    pub(super) tools: Vec<String>,
+}
+
+/// A tool call and what came of it.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) output: String,
+    pub(super) failed: bool,
+}
+
+impl Call {
+    pub(super) fn input_text(&self, field: &str) -> &str {
+        self.input.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl Situation {
+    pub(super) fn of(request: &Request) -> Self {
+        let mut situation = Self { first_answer: true, ..Self::default() };
+        situation.tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        for block in request.system.iter() {
+            for line in block.text.lines() {
+                let line = line.trim_start_matches(['-', '*', ' ']);
+                if let Some(path) = line.strip_prefix("Memory directory:") {
+                    situation.memory_dir = Some(folder(path));
+                } else if let Some(path) = line.strip_prefix("Working directory:") {
+                    situation.working_dir = Some(folder(path));
+                }
+            }
+        }
+        for message in &request.messages {
+            match message.role {
+                Role::User => situation.read_user(&message.content),
+                Role::Assistant => situation.read_assistant(&message.content),
+            }
+        }
+        situation.today = situation
+            .reminders
+            .iter()
+            .flat_map(|reminder| reminder.lines())
+            .chain(request.system.iter().flat_map(|block| block.text.lines()))
+            .filter(|line| line.to_lowercase().contains("date"))
+            .find_map(find_date);
+        situation
+    }
+
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool == name)
+    }
+
+    /// The path as people in this folder would say it.
+    pub(super) fn relative<'a>(&self, path: &'a str) -> &'a str {
+        self.working_dir
+            .as_deref()
+            .and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'))
+            .unwrap_or(path)
+            .trim_start_matches("./")
+    }
+
+    pub(super) fn absolute(&self, path: &str) -> String {
+        match &self.working_dir {
+            Some(folder) if !path.starts_with('/') && !path.starts_with("~/") => {
+                format!("{folder}/{}", path.trim_start_matches("./"))
+            }
+            _ => path.to_owned(),
+        }
+    }
+
+    pub(super) fn in_memory(&self, path: &str) -> bool {
+        let inside = |folder| path.strip_prefix(folder).is_some_and(|rest: &str| rest.starts_with('/'));
+        self.memory_dir.as_deref().is_some_and(inside)
+    }
+
+    fn read_user(&mut self, content: &[Block]) {
+        let mut typed = String::new();
+        for block in content {
+            match block {
+                Block::Text { text } => typed.push_str(&self.without_reminders(text)),
+                Block::ToolResult { tool_use_id, content, is_error } => {
+                    let calls = self.rounds.iter_mut().flatten();
+                    if let Some(call) = calls.rev().find(|call| call.id == *tool_use_id) {
+                        call.output = result_text(content);
+                        call.failed = *is_error;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !typed.trim().is_empty() {
+            self.question = typed.trim().to_owned();
+            self.rounds.clear();
+        }
+    }
+
+    fn read_assistant(&mut self, content: &[Block]) {
+        let mut round = Vec::new();
+        for block in content {
+            match block {
+                Block::Text { text } if !text.trim().is_empty() => self.first_answer = false,
+                Block::ToolUse { id, name, input } => round.push(Call {
+                    id: id.clone(),
+                    tool: name.clone(),
+                    input: input.clone(),
+                    output: String::new(),
+                    failed: false,
+                }),
+                _ => {}
+            }
+        }
+        if !round.is_empty() {
+            self.rounds.push(round);
+        }
+    }
+
+    /// What is outside `<system-reminder>` tags; what is inside is kept for later.
+    fn without_reminders(&mut self, text: &str) -> String {
+        const OPEN: &str = "<system-reminder>";
+        const CLOSE: &str = "</system-reminder>";
+        let mut typed = String::new();
+        let mut rest = text;
+        while let Some((before, inside)) = rest.split_once(OPEN) {
+            let (reminder, after) = inside.split_once(CLOSE).unwrap_or((inside, ""));
+            typed.push_str(before);
+            self.reminders.push(reminder.trim().to_owned());
+            rest = after;
+        }
+        typed.push_str(rest);
+        if !typed.trim().is_empty() {
+            typed.push('\n');
+        }
+        typed
+    }
+}
+
+fn folder(path: &str) -> String {
+    path.trim().trim_matches('`').trim_end_matches('/').to_owned()
+}
+
+fn result_text(content: &ResultContent) -> String {
+    match content {
+        ResultContent::Text(text) => text.clone(),
+        ResultContent::Blocks(blocks) => {
+            let texts = blocks.iter().filter_map(|block| match block {
+                Block::Text { text } => Some(text.as_str()),
+                _ => None,
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    }
+}

@@ -1,0 +1,556 @@
+//! The model driven to its answers over a folder in memory.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use conversation::{RequestMessage, Role};
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+use crate::{SystemBlock, ToolDefinition};
+
+const TOOLS: [&str; 10] =
+    ["Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "Bash", "BashOutput", "TodoWrite", "AskUser"];
+
+/// Files as one text with `//- path` headers, and just enough of each tool.
+struct Folder {
+    files: BTreeMap<String, String>,
+    messages: Vec<RequestMessage>,
+    log: String,
+}
+
+impl Folder {
+    fn new(files: &str) -> Self {
+        let files = files.split("//- ").skip(1).filter_map(|file| file.split_once('\n'));
+        Self {
+            files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect(),
+            messages: Vec::new(),
+            log: String::new(),
+        }
+    }
+
+    fn request(&self) -> Request {
+        let system = "You are an agent.\nWorking directory: /w\nMemory directory: /m/memory/\n";
+        let tool = |name: &&str| ToolDefinition {
+            name: (*name).to_owned(),
+            description: String::new(),
+            input_schema: json!({"type": "object"}),
+        };
+        Request {
+            model: "offline".to_owned(),
+            system: Arc::new([SystemBlock { text: system.to_owned(), ends_static_part: false }]),
+            tools: TOOLS.iter().map(tool).collect(),
+            messages: self.messages.clone(),
+            max_tokens: 8_000,
+            source: QuerySource::Main,
+        }
+    }
+
+    /// One turn: what was called, what came back, what was said.
+    fn ask(&mut self, question: &str) -> &mut Self {
+        let mut content = vec![Block::text(question)];
+        if self.messages.is_empty() {
+            content.insert(0, Block::text("<system-reminder>\nDate: 2026-10-07\n</system-reminder>"));
+        }
+        self.log.push_str(&format!("> {question}\n"));
+        self.messages.push(RequestMessage { role: Role::User, content });
+        for _ in 0..6 {
+            let content = blocks(&respond(&self.request()));
+            self.messages.push(RequestMessage { role: Role::Assistant, content: content.clone() });
+            let mut results = Vec::new();
+            for block in content {
+                match block {
+                    Block::Text { text } => self.log.push_str(&format!("{text}\n")),
+                    Block::ToolUse { id, name, input } => {
+                        self.log.push_str(&format!("[{name} {input}]\n"));
+                        let (output, is_error) = match self.run(&name, &input) {
+                            Ok(output) => (output, false),
+                            Err(error) => (error, true),
+                        };
+                        let content = ResultContent::Text(output);
+                        results.push(Block::ToolResult { tool_use_id: id, content, is_error });
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            if results.is_empty() {
+                return self;
+            }
+            self.messages.push(RequestMessage { role: Role::User, content: results });
+        }
+        panic!("never ended:\n{}", self.log);
+    }
+
+    fn check(&self, expected: Expect) {
+        expected.assert_eq(&self.log.replace(&format!("{}\n\n", answer::INTRODUCTION), "(introduction)\n"));
+    }
+
+    fn run(&mut self, tool: &str, input: &Value) -> Result<String, String> {
+        let text = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number =
+            |field: &str, default| input.get(field).and_then(Value::as_u64).unwrap_or(default) as usize;
+        let path = text("file_path");
+        match tool {
+            "Read" => {
+                let file = self.files.get(&path).ok_or("file does not exist")?;
+                let lines =
+                    file.lines().enumerate().skip(number("offset", 1) - 1).take(number("limit", 2_000));
+                Ok(lines.map(|(at, line)| format!("{:6}→{line}\n", at + 1)).collect())
+            }
+            "Write" => {
+                self.files.insert(path, text("content"));
+                Ok("written".to_owned())
+            }
+            "Edit" => {
+                let file = self.files.get_mut(&path).ok_or("file does not exist")?;
+                if file.matches(&text("old_string")).count() != 1 {
+                    return Err("old_string is not unique".to_owned());
+                }
+                *file = file.replace(&text("old_string"), &text("new_string"));
+                Ok("edited".to_owned())
+            }
+            "Glob" => {
+                let folder = input.get("path").and_then(Value::as_str).unwrap_or("/w");
+                Ok(self
+                    .below(folder)
+                    .filter(|path| globs(&text("pattern"), path))
+                    .map(|path| format!("{folder}/{path}\n"))
+                    .collect())
+            }
+            "Grep" => {
+                let folder = input.get("path").and_then(Value::as_str).unwrap_or("/w");
+                let pattern = text("pattern");
+                let mut found = String::new();
+                for path in self.below(folder) {
+                    let full = format!("{folder}/{path}");
+                    for (at, line) in self.files[&full].lines().enumerate() {
+                        if greps(&pattern, &line.to_lowercase()) {
+                            found.push_str(&format!("{full}:{}:{line}\n", at + 1));
+                        }
+                    }
+                }
+                Ok(found)
+            }
+            "Bash" => Err("the user denied this call".to_owned()),
+            _ => Ok("done".to_owned()),
+        }
+    }
+
+    fn below(&self, folder: &str) -> impl Iterator<Item = &str> {
+        let prefix = format!("{folder}/");
+        self.files.keys().filter_map(move |path| path.strip_prefix(&prefix))
+    }
+}
+
+fn globs(pattern: &str, path: &str) -> bool {
+    let depth = path.matches('/').count();
+    match pattern {
+        "*" => depth == 0,
+        "*/*" => depth == 1,
+        _ => {
+            let name = pattern.trim_start_matches("**/").trim_matches('*');
+            path.contains(name)
+        }
+    }
+}
+
+/// Alternatives of literals, optionally two in a row or after a keyword: all that the model writes.
+fn greps(pattern: &str, line: &str) -> bool {
+    let (keyword, rest) = match pattern.strip_prefix(
+        r"\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\s+\w*",
+    ) {
+        Some(rest) => (["fn ", "struct ", "const "].iter().any(|word| line.contains(word)), rest),
+        None => (true, pattern),
+    };
+    let rest = rest.trim_start_matches(['(', '^']).trim_end_matches(')');
+    keyword
+        && rest.split('|').any(|part| match part.split_once(r"\w*[-_ ]?") {
+            Some((one, other)) => line.split_once(one).is_some_and(|(_, after)| after.contains(other)),
+            None => line.contains(&part.replace('\\', "").to_lowercase()),
+        })
+}
+
+fn blocks(events: &[Event]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut json = String::new();
+    for event in events {
+        match event {
+            Event::BlockStarted { block, .. } => blocks.push(block.clone()),
+            Event::BlockDelta { delta: Delta::Text(delta), .. } => match blocks.last_mut() {
+                Some(Block::Text { text }) => text.push_str(delta),
+                other => panic!("{other:?}"),
+            },
+            Event::BlockDelta { delta: Delta::InputJson(delta), .. } => json.push_str(delta),
+            Event::BlockFinished { .. } => {
+                if let Some(Block::ToolUse { input, .. }) = blocks.last_mut() {
+                    *input = serde_json::from_str(&std::mem::take(&mut json)).unwrap();
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+const PROJECT: &str = r#"
+//- /w/README.md
+# Tern
+
+[![badge](x)](y)
+Tern is a small bird of a build tool.
+It watches files.
+
+It was made for fun.
+
+## Testing
+
+Run `cargo test`.
+//- /w/Cargo.toml
+[package]
+name = "tern"
+description = "a build tool"
+//- /w/src/retry.rs
+//! Waiting before trying again.
+use std::time::Duration;
+
+/// How long to wait, and how often.
+pub struct RetryPolicy {
+    pub attempts: u32,
+}
+
+impl RetryPolicy {
+    pub fn next_delay(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+//- /w/src/main.rs
+mod retry;
+use retry::RetryPolicy;
+
+fn main() {
+    let policy = RetryPolicy { attempts: 3 };
+}
+"#;
+
+#[test]
+fn questions_are_answered_by_quoting() {
+    Folder::new(PROJECT).ask("Where is the retry policy?").check(expect![[r#"
+        > Where is the retry policy?
+        [Grep {"pattern":"retr\\w*[-_ ]?polic","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"\\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\\s+\\w*(retr|polic)","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"(retr|polic)","output_mode":"content","-n":true,"-i":true,"head_limit":200}]
+        [Grep {"pattern":"(retr|polic)","output_mode":"content","-n":true,"-i":true,"head_limit":60,"path":"/m/memory"}]
+        [Read {"file_path":"/w/src/retry.rs","offset":1,"limit":30}]
+        (introduction)
+        Best matches for "retry", "policy" in the workspace:
+
+        `src/retry.rs:4`
+        ```rust
+        /// How long to wait, and how often.
+        pub struct RetryPolicy {
+            pub attempts: u32,
+        }
+
+        impl RetryPolicy {
+            pub fn next_delay(&self) -> Duration {
+                Duration::ZERO
+            }
+        }
+        ```
+    "#]]);
+}
+
+#[test]
+fn names_are_found_as_they_are() {
+    Folder::new(PROJECT).ask("what does `next_delay` return?").check(expect![[r#"
+        > what does `next_delay` return?
+        [Grep {"pattern":"next_delay","output_mode":"content","-n":true,"-i":true,"head_limit":60}]
+        [Grep {"pattern":"\\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\\s+\\w*next_delay","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"return","output_mode":"content","-n":true,"-i":true,"head_limit":200}]
+        [Grep {"pattern":"(next_delay|return)","output_mode":"content","-n":true,"-i":true,"head_limit":60,"path":"/m/memory"}]
+        [Read {"file_path":"/w/src/retry.rs","offset":4,"limit":30}]
+        (introduction)
+        Best matches for "next_delay", "return" in the workspace:
+
+        `src/retry.rs:10`
+        ```rust
+            pub fn next_delay(&self) -> Duration {
+                Duration::ZERO
+            }
+        }
+        ```
+    "#]]);
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_was_tried() {
+    Folder::new(PROJECT).ask("How is OAuth configured?").check(expect![[r#"
+        > How is OAuth configured?
+        [Grep {"pattern":"OAuth","output_mode":"content","-n":true,"-i":true,"head_limit":60}]
+        [Grep {"pattern":"\\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\\s+\\w*OAuth","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"configur","output_mode":"content","-n":true,"-i":true,"head_limit":200}]
+        [Grep {"pattern":"(oauth|configur)","output_mode":"content","-n":true,"-i":true,"head_limit":60,"path":"/m/memory"}]
+        [Glob {"pattern":"**/*oauth*"}]
+        [Glob {"pattern":"**/*configur*"}]
+        [Grep {"pattern":"(oaut|confi)","output_mode":"content","-n":true,"-i":true,"head_limit":100}]
+        (introduction)
+        I found nothing about "OAuth", "configured" in the workspace or in memory. I tried these patterns:
+        - `OAuth`
+        - `configur`
+        - `(oauth|configur)`
+        - `**/*oauth*`
+        - `**/*configur*`
+        - `(oaut|confi)`
+
+        I find words, not meanings: the name of a function, a file or a setting works best.
+    "#]]);
+}
+
+#[test]
+fn a_repository_introduces_itself() {
+    Folder::new(PROJECT).ask("What is this project?").ask("how do I test it?").check(expect![[r#"
+        > What is this project?
+        [Glob {"pattern":"*"}]
+        [Glob {"pattern":"*/*"}]
+        [Read {"file_path":"/w/README.md","limit":200}]
+        [Read {"file_path":"/w/Cargo.toml","limit":200}]
+        (introduction)
+        `README.md:1`
+        ```markdown
+        # Tern
+
+        …
+        Tern is a small bird of a build tool.
+        It watches files.
+
+        It was made for fun.
+        ```
+
+        `Cargo.toml:2`
+        ```toml
+        name = "tern"
+        description = "a build tool"
+        ```
+
+        Folders:
+        - `src/`
+        > how do I test it?
+        [Glob {"pattern":"*"}]
+        [Glob {"pattern":"*/*"}]
+        [Read {"file_path":"/w/README.md","limit":200}]
+        [Read {"file_path":"/w/Cargo.toml","limit":200}]
+        `README.md:9`
+        ```markdown
+        ## Testing
+
+        Run `cargo test`.
+        ```
+
+        There is a `Cargo.toml`, so: `cargo test`.
+    "#]]);
+}
+
+#[test]
+fn what_is_told_is_remembered_and_recalled() {
+    let mut folder = Folder::new(PROJECT);
+    folder
+        .ask("Remember that the code freeze starts tomorrow because of the audit")
+        .ask("always write tests first")
+        .ask("always write tests first")
+        .ask("when does the code freeze start?")
+        .ask("what do you remember?");
+    for (path, text) in &folder.files {
+        if path.starts_with("/m/") {
+            folder.log.push_str(&format!("//- {path}\n{text}"));
+        }
+    }
+    folder.check(expect![[r#"
+        > Remember that the code freeze starts tomorrow because of the audit
+        [Glob {"pattern":"**/*.md","path":"/m/memory"}]
+        [Write {"file_path":"/m/memory/freeze-starts.md","content":"---\nname: \"The code freeze starts 2026-10-08\"\ndescription: \"The code freeze starts 2026-10-08 because of the audit\"\ntype: project\n---\n\nThe code freeze starts 2026-10-08 because of the audit\n\n**Why:** because of the audit\n**How to apply:** take it into account in suggestions and plans; check that it still holds.\n"}]
+        [Write {"file_path":"/m/memory/MEMORY.md","content":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n"}]
+        (introduction)
+        Saved as a project memory: The code freeze starts 2026-10-08 because of the audit
+
+        `/m/memory/freeze-starts.md`, listed in `MEMORY.md`.
+        > always write tests first
+        [Glob {"pattern":"**/*.md","path":"/m/memory"}]
+        [Read {"file_path":"/m/memory/MEMORY.md"}]
+        [Write {"file_path":"/m/memory/always-write-tests-first.md","content":"---\nname: \"Always write tests first\"\ndescription: \"Always write tests first\"\ntype: feedback\n---\n\nAlways write tests first\n\n**Why:** the user asked for it in these words; no reason was given.\n**How to apply:** whenever work touches this.\n"}]
+        [Edit {"file_path":"/m/memory/MEMORY.md","old_string":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit","new_string":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n- [Always write tests first](always-write-tests-first.md) — Always write tests first"}]
+        Saved as a feedback memory: Always write tests first
+
+        `/m/memory/always-write-tests-first.md`, listed in `MEMORY.md`.
+        > always write tests first
+        [Glob {"pattern":"**/*.md","path":"/m/memory"}]
+        [Read {"file_path":"/m/memory/MEMORY.md"}]
+        [Read {"file_path":"/m/memory/always-write-tests-first.md"}]
+        I already know that: it is in `/m/memory/always-write-tests-first.md`.
+        > when does the code freeze start?
+        [Grep {"pattern":"freez\\w*[-_ ]?start","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"\\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\\s+\\w*(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":40}]
+        [Grep {"pattern":"(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":200}]
+        [Grep {"pattern":"(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":60,"path":"/m/memory"}]
+        [Read {"file_path":"/m/memory/freeze-starts.md","limit":60}]
+        I remember:
+
+        `/m/memory/freeze-starts.md:7`
+        ```markdown
+        The code freeze starts 2026-10-08 because of the audit
+
+        **Why:** because of the audit
+        **How to apply:** take it into account in suggestions and plans; check that it still holds.
+        ```
+        > what do you remember?
+        [Grep {"pattern":"^description:","path":"/m/memory","glob":"*.md","output_mode":"content","-n":true,"head_limit":100}]
+        I remember 2 things:
+        - Always write tests first (`/m/memory/always-write-tests-first.md:3`)
+        - The code freeze starts 2026-10-08 because of the audit (`/m/memory/freeze-starts.md:3`)
+        //- /m/memory/MEMORY.md
+        - [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit
+        - [Always write tests first](always-write-tests-first.md) — Always write tests first
+        //- /m/memory/always-write-tests-first.md
+        ---
+        name: "Always write tests first"
+        description: "Always write tests first"
+        type: feedback
+        ---
+
+        Always write tests first
+
+        **Why:** the user asked for it in these words; no reason was given.
+        **How to apply:** whenever work touches this.
+        //- /m/memory/freeze-starts.md
+        ---
+        name: "The code freeze starts 2026-10-08"
+        description: "The code freeze starts 2026-10-08 because of the audit"
+        type: project
+        ---
+
+        The code freeze starts 2026-10-08 because of the audit
+
+        **Why:** because of the audit
+        **How to apply:** take it into account in suggestions and plans; check that it still holds.
+    "#]]);
+}
+
+#[test]
+fn commands_use_the_tools() {
+    Folder::new(PROJECT)
+        .ask("read main.rs")
+        .ask("edit README.md: replace \"for fun\" with \"for speed\"")
+        .ask("run cargo test")
+        .ask("list *.rs files")
+        .ask("create notes.txt with \"hello\"")
+        .ask("todo: read; write")
+        .check(expect![[r#"
+            > read main.rs
+            [Read {"file_path":"/w/main.rs","offset":1,"limit":80}]
+            [Glob {"pattern":"**/main.rs*"}]
+            [Read {"file_path":"/w/src/main.rs","offset":1,"limit":80}]
+            (introduction)
+            `src/main.rs:1`
+            ```rust
+            mod retry;
+            use retry::RetryPolicy;
+
+            fn main() {
+                let policy = RetryPolicy { attempts: 3 };
+            }
+            ```
+            > edit README.md: replace "for fun" with "for speed"
+            [Read {"file_path":"/w/README.md"}]
+            [Edit {"old_string":"for fun","new_string":"for speed","file_path":"/w/README.md"}]
+            Made the replacement in `README.md`.
+            > run cargo test
+            [Bash {"command":"cargo test","description":"Run cargo test"}]
+            Bash of `cargo test` did not work: the user denied this call
+            > list *.rs files
+            [Glob {"pattern":"**/*.rs"}]
+            2 files match `**/*.rs`:
+            - `src/main.rs`
+            - `src/retry.rs`
+            > create notes.txt with "hello"
+            [Write {"file_path":"/w/notes.txt","content":"hello\n"}]
+            Wrote `notes.txt`, 6 bytes.
+            > todo: read; write
+            [TodoWrite {"todos":[{"content":"read","status":"pending","activeForm":"read"},{"content":"write","status":"pending","activeForm":"write"}]}]
+            Noted:
+            - [ ] read
+            - [ ] write
+        "#]]);
+}
+
+#[test]
+fn the_introduction_comes_once() {
+    let mut folder = Folder::new(PROJECT);
+    folder.ask("hello").ask("hello");
+    assert_eq!(folder.log.matches(answer::INTRODUCTION).count(), 1);
+}
+
+#[test]
+fn secrets_are_not_kept() {
+    Folder::new("").ask("remember my password is hunter2").check(expect![[r#"
+        > remember my password is hunter2
+        (introduction)
+        That looks like a secret, and memories are plain files: I do not keep it. Tell me where it is stored instead.
+    "#]]);
+}
+
+#[test]
+fn without_tools_it_still_answers() {
+    let mut request = Folder::new("").request();
+    request.tools = Arc::new([]);
+    request.messages =
+        vec![RequestMessage { role: Role::User, content: vec![Block::text("where is main?")] }];
+    let text = blocks(&respond(&request));
+    assert_eq!(
+        text,
+        [Block::text(format!(
+            "{}\n\nThat needs the tool Grep, which this session does not offer.",
+            answer::INTRODUCTION
+        ))]
+    );
+}
+
+#[test]
+fn failing_tools_end_the_turn() {
+    let mut folder = Folder::new("");
+    folder.ask("where is the parser?").ask("read nothing.rs").ask("what is this project?");
+}
+
+#[test]
+fn the_same_request_gives_the_same_bytes() {
+    let mut folder = Folder::new(PROJECT);
+    folder.ask("Where is the retry policy?");
+    let request = folder.request();
+    assert_eq!(respond(&request), respond(&request));
+    let Some(Event::Started { id, usage, .. }) = respond(&request).into_iter().next() else { panic!() };
+    assert!(id.starts_with("msg_"));
+    assert!(usage.input_tokens > 100);
+}
+
+#[test]
+fn text_streams_in_word_groups() {
+    let mut folder = Folder::new("");
+    folder.messages.push(RequestMessage { role: Role::User, content: vec![Block::text("hello")] });
+    let stream = Offline::new().stream(folder.request()).now_or_never().unwrap().unwrap();
+    let events: Vec<Event> = stream.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();
+    let deltas = events.iter().filter(|event| matches!(event, Event::BlockDelta { .. })).count();
+    assert!(deltas > 10);
+    assert!(matches!(events.last(), Some(Event::Finished { stop_reason: StopReason::EndTurn, .. })));
+}
+
+#[test]
+fn titles_are_the_first_words() {
+    let mut request = Folder::new("").request();
+    request.source = QuerySource::Title;
+    for (question, expected) in [
+        ("where is the retry policy, and who wrote it last year?", "Where is the retry policy, and who"),
+        ("\n# fix the build!\nplease", "Fix the build"),
+        ("修复构建", "修复构建"),
+    ] {
+        request.messages = vec![RequestMessage { role: Role::User, content: vec![Block::text(question)] }];
+        assert_eq!(blocks(&respond(&request)), [Block::text(expected)]);
+    }
+}

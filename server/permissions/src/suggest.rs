@@ -1,0 +1,186 @@
+//! The rule that "always" would write: wide enough to spare the next question, no wider.
+
+use std::path::Path;
+
+use crate::{
+    access::Access,
+    decide::Policy,
+    paths::Place,
+    protected::{protected_part, secret_part},
+    rules::command::is_plain,
+};
+
+/// Programs whose first word after the name says what they do.
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "apt",
+    "brew",
+    "bun",
+    "bundle",
+    "cargo",
+    "composer",
+    "deno",
+    "docker",
+    "dotnet",
+    "gh",
+    "git",
+    "go",
+    "gradle",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mvn",
+    "nix",
+    "npm",
+    "npx",
+    "pip",
+    "pnpm",
+    "podman",
+    "poetry",
+    "rails",
+    "rustup",
+    "systemctl",
+    "terraform",
+    "uv",
+    "yarn",
+];
+
+/// Programs that do too many things for a rule that says "with any arguments".
+const TOO_WIDE: &[&str] = &[
+    "awk",
+    "bash",
+    "chmod",
+    "chown",
+    "chroot",
+    "command",
+    "cp",
+    "curl",
+    "dash",
+    "dd",
+    "doas",
+    "env",
+    "eval",
+    "exec",
+    "find",
+    "fish",
+    "kill",
+    "killall",
+    "ksh",
+    "ln",
+    "mkfs",
+    "mount",
+    "mv",
+    "nc",
+    "nice",
+    "node",
+    "nohup",
+    "osascript",
+    "perl",
+    "php",
+    "pkill",
+    "powershell",
+    "python",
+    "python3",
+    "rm",
+    "rmdir",
+    "rsync",
+    "ruby",
+    "scp",
+    "sed",
+    "setsid",
+    "sh",
+    "shred",
+    "ssh",
+    "su",
+    "sudo",
+    "tee",
+    "time",
+    "timeout",
+    "truncate",
+    "wget",
+    "xargs",
+    "zsh",
+];
+
+pub fn suggest_rule(tool: &str, access: &Access, policy: &Policy) -> String {
+    match access {
+        Access::Session => tool.to_owned(),
+        Access::Command { command, .. } => format!("Bash({})", suggest_command(command)),
+        Access::Write { path } => {
+            let place = Place::of(path);
+            let whole_folder = protected_part(&place).is_none();
+            format!("Edit({})", suggest_path(&place, path.parent().filter(|_| whole_folder), policy))
+        }
+        Access::Read { path } => {
+            let place = Place::of(path);
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            let secret = secret_part(&place, place.is_inside(&policy.roots), &policy.home);
+            format!("Read({})", suggest_path(&place, folder.filter(|_| secret.is_none()), policy))
+        }
+    }
+}
+
+/// The program and, where it has them, its subcommand; the exact line where that would allow too much.
+fn suggest_command(command: &str) -> String {
+    let command = command.trim();
+    let exact = || command.replace('\\', "\\\\").replace('*', "\\*");
+    let mut words = command.split_whitespace();
+    let Some(program) = words.next() else { return exact() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_word = |word: &str| {
+        word.starts_with(|character: char| character.is_ascii_alphabetic())
+            && word.chars().all(|character| character.is_ascii_alphanumeric() || "-_:".contains(character))
+    };
+    let is_program =
+        program.chars().all(|character| character.is_ascii_alphanumeric() || "-_./+".contains(character));
+    if !is_plain(command) || !is_program || TOO_WIDE.contains(&name) {
+        return exact();
+    }
+    match words.next() {
+        Some(subcommand) if WITH_SUBCOMMANDS.contains(&name) && is_word(subcommand) => {
+            // Only single spaces, or the prefix would not fit the line it came from.
+            let prefix = format!("{program} {subcommand}");
+            if command.starts_with(&prefix) { format!("{prefix}:*") } else { exact() }
+        }
+        Some(_) | None if WITH_SUBCOMMANDS.contains(&name) => exact(),
+        _ => format!("{program}:*"),
+    }
+}
+
+/// `folder` with all below it, or the file alone without one.
+fn suggest_path(place: &Place, folder: Option<&Path>, policy: &Policy) -> String {
+    let real = place.real.as_deref().unwrap_or(&place.written);
+    let real_folder = folder.map(Place::of).and_then(|folder| folder.real);
+    let root = policy.roots.first().and_then(|root| Place::of(root).real);
+    let in_root = |path: &Path| {
+        let rest = path.strip_prefix(root.as_deref()?).ok()?;
+        Some(escape(rest))
+    };
+    match real_folder {
+        Some(folder) if folder.parent().is_some() => match in_root(&folder).as_deref() {
+            // Right in the root the folder would be everything: the file then, or a root that is searched.
+            Some("") => format!("/{}", in_root(real).unwrap_or_default()),
+            Some(rest) => format!("{rest}/**"),
+            None => format!("/{}/**", escape(&folder)),
+        },
+        _ => match in_root(real) {
+            Some(rest) => format!("/{rest}"),
+            None => format!("/{}", escape(real)),
+        },
+    }
+}
+
+/// The path with what a pattern would read as a wildcard taken literally.
+fn escape(path: &Path) -> String {
+    let mut escaped = String::new();
+    for character in path.to_string_lossy().chars() {
+        if "*?[]{}\\!".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests;

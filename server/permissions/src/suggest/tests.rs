@@ -1,0 +1,70 @@
+use expect_test::expect;
+
+use super::*;
+use crate::{Decision, Rule, decide, testing::tree};
+
+#[test]
+fn suggestions_fit_the_call_and_little_else() {
+    let tree = tree();
+    let calls = [
+        "Bash cargo test -p tools",
+        "Bash cargo",
+        "Bash cargo +nightly fmt",
+        "Bash npm run build",
+        "Bash ./run.sh --fast",
+        "Bash pytest -q",
+        "Bash rm -rf target",
+        "Bash sudo make install",
+        "Bash cd x && make",
+        "Bash ls *.rs | wc -l",
+        "Bash FOO=1 make",
+        "Edit @W/src/main.rs",
+        "Write @W/src/deep/new.rs",
+        "Edit @W/Cargo.toml",
+        "Edit @W/we[i]rd/x.rs",
+        "Edit @W/.git/config",
+        "Edit @W/.vscode/tasks.json",
+        "Edit @W/out/list.txt",
+        "Edit @O/data/list.txt",
+        "Read @O/data/list.txt",
+        "Grep @O/data",
+        "Read @H/.ssh/id_rsa",
+        "TodoWrite",
+    ];
+    let mut lines = String::new();
+    for call in calls {
+        let (tool, access) = tree.access(call);
+        let rule = suggest_rule(tool, &access, &tree.policy);
+        let mut policy = tree.policy.clone();
+        policy.session_rules = vec![Rule::parse(&rule).unwrap()];
+        let decision = decide(tool, &access, &policy);
+        assert!(matches!(decision, Decision::Allow { .. }), "{rule} does not allow {call}: {decision:?}");
+        lines.push_str(&format!("{call:?} → {}\n", tree.shorten(&rule)));
+    }
+    expect![[r#"
+        "Bash cargo test -p tools" → Bash(cargo test:*)
+        "Bash cargo" → Bash(cargo)
+        "Bash cargo +nightly fmt" → Bash(cargo +nightly fmt)
+        "Bash npm run build" → Bash(npm run:*)
+        "Bash ./run.sh --fast" → Bash(./run.sh:*)
+        "Bash pytest -q" → Bash(pytest:*)
+        "Bash rm -rf target" → Bash(rm -rf target)
+        "Bash sudo make install" → Bash(sudo make install)
+        "Bash cd x && make" → Bash(cd x && make)
+        "Bash ls *.rs | wc -l" → Bash(ls \*.rs | wc -l)
+        "Bash FOO=1 make" → Bash(FOO=1 make)
+        "Edit @W/src/main.rs" → Edit(src/**)
+        "Write @W/src/deep/new.rs" → Edit(src/deep/**)
+        "Edit @W/Cargo.toml" → Edit(/Cargo.toml)
+        "Edit @W/we[i]rd/x.rs" → Edit(we\[i\]rd/**)
+        "Edit @W/.git/config" → Edit(/.git/config)
+        "Edit @W/.vscode/tasks.json" → Edit(/.vscode/tasks.json)
+        "Edit @W/out/list.txt" → Edit(/@O/data/**)
+        "Edit @O/data/list.txt" → Edit(/@O/data/**)
+        "Read @O/data/list.txt" → Read(/@O/data/**)
+        "Grep @O/data" → Read(/@O/data/**)
+        "Read @H/.ssh/id_rsa" → Read(/@H/.ssh/id_rsa)
+        "TodoWrite" → TodoWrite
+    "#]]
+    .assert_eq(&lines);
+}

@@ -1,0 +1,72 @@
+//! What a client can ask about the server itself: models, settings, health.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListModelsParams {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListModelsResult {
+    pub models: Vec<Model>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    /// `provider/model`, as the setting `model` and `reverie/session/new` take it.
+    pub id: String,
+    pub name: String,
+    pub context_window: u64,
+    pub max_output_tokens: u64,
+    /// Whether a key or a server for it is configured.
+    pub available: bool,
+    /// Whether a new session uses it.
+    pub default: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GetSettingsParams {}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GetSettingsResult {
+    pub settings: Vec<Setting>,
+}
+
+/// An effective setting and where its value came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// The dotted key: `permissions.defaultMode`.
+    pub key: String,
+    pub value: Value,
+    /// `default`, or the file or place that set it.
+    pub source: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorParams {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorResult {
+    pub checks: Vec<Check>,
+}
+
+/// One thing the doctor looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    pub name: String,
+    pub status: CheckStatus,
+    pub detail: String,
+    /// What the user can do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckStatus {
+    Ok,
+    Warning,
+    Failed,
+}

@@ -1,0 +1,313 @@
+//! The table of methods: the only place where a method's name is written down.
+//!
+//! A name or a variant that occurs twice does not compile. `lsp` matches exhaustively on [`ClientRequest`], so a
+//! method without a handler does not compile either.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    ask::{
+        AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, SaveDocumentParams,
+        SaveDocumentResult,
+    },
+    context::{ContextReportParams, ContextReportResult},
+    error::ErrorCode,
+    info::{
+        DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListModelsParams, ListModelsResult,
+    },
+    session::{
+        CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult,
+        NewSessionParams, NewSessionResult, PromptSessionParams, PromptSessionResult, RenameSessionParams,
+        ResumeSessionParams, ResumeSessionResult,
+    },
+    update::SessionUpdateParams,
+};
+
+/// One row of the table.
+pub struct Method {
+    pub name: &'static str,
+    pub direction: Direction,
+    /// One sentence.
+    pub doc: &'static str,
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    /// `None` for notifications.
+    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+    /// The codes a response may carry, besides JSON-RPC's own.
+    pub errors: &'static [ErrorCode],
+    /// JSON.
+    pub example_params: &'static str,
+    /// JSON; `None` for notifications.
+    pub example_result: Option<&'static str>,
+    /// Whether the examples parse as the row's types and come out the same.
+    pub check_examples: fn() -> Result<(), String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// A request that the server answers.
+    ClientToServer,
+    /// A request that the client answers.
+    ServerToClient,
+    /// A notification to the client.
+    Notification,
+}
+
+/// A request by its type: what it carries and what answers it.
+pub trait Request {
+    const NAME: &'static str;
+    type Params: Serialize + DeserializeOwned + JsonSchema;
+    type Result: Serialize + DeserializeOwned + JsonSchema;
+}
+
+/// A notification by its type.
+pub trait Notification {
+    const NAME: &'static str;
+    type Params: Serialize + DeserializeOwned + JsonSchema;
+}
+
+macro_rules! methods {
+    (
+        client_requests { $(
+            #[doc = $client_doc:literal]
+            $client:ident = $client_name:literal: $client_params:ty => $client_result:ty,
+            errors [$($client_error:ident),*],
+            example $client_example:literal => $client_answer:literal;
+        )* }
+        server_requests { $(
+            #[doc = $server_doc:literal]
+            $server:ident = $server_name:literal: $server_params:ty => $server_result:ty,
+            example $server_example:literal => $server_answer:literal;
+        )* }
+        server_notifications { $(
+            #[doc = $notification_doc:literal]
+            $notification:ident = $notification_name:literal: $notification_params:ty,
+            example $notification_example:literal;
+        )* }
+    ) => {
+        /// The requests that the server answers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ClientRequest { $( #[doc = $client_doc] $client, )* }
+
+        impl ClientRequest {
+            pub const ALL: &[Self] = &[$( Self::$client, )*];
+
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$client => $client_name, )* }
+            }
+
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $( $client_name => Some(Self::$client), )*
+                    _ => None,
+                }
+            }
+        }
+
+        /// The requests that the server sends.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ServerRequest { $( #[doc = $server_doc] $server, )* }
+
+        impl ServerRequest {
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$server => $server_name, )* }
+            }
+        }
+
+        /// The notifications that the server sends.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ServerNotification { $( #[doc = $notification_doc] $notification, )* }
+
+        impl ServerNotification {
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$notification => $notification_name, )* }
+            }
+        }
+
+        $(
+            #[doc = $client_doc]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $client;
+            impl Request for $client {
+                const NAME: &'static str = $client_name;
+                type Params = $client_params;
+                type Result = $client_result;
+            }
+        )*
+        $(
+            #[doc = $server_doc]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $server;
+            impl Request for $server {
+                const NAME: &'static str = $server_name;
+                type Params = $server_params;
+                type Result = $server_result;
+            }
+        )*
+        $(
+            #[doc = $notification_doc]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $notification;
+            impl Notification for $notification {
+                const NAME: &'static str = $notification_name;
+                type Params = $notification_params;
+            }
+        )*
+
+        /// Every method, in the order of the table.
+        pub const METHODS: &[Method] = &[
+            $( Method {
+                name: $client_name,
+                direction: Direction::ClientToServer,
+                doc: trim_start($client_doc),
+                params: |generator| generator.subschema_for::<$client_params>(),
+                result: Some(|generator| generator.subschema_for::<$client_result>()),
+                errors: &[$( ErrorCode::$client_error, )*],
+                example_params: $client_example,
+                example_result: Some($client_answer),
+                check_examples: || {
+                    round_trips::<$client_params>($client_example)?;
+                    round_trips::<$client_result>($client_answer)
+                },
+            }, )*
+            $( Method {
+                name: $server_name,
+                direction: Direction::ServerToClient,
+                doc: trim_start($server_doc),
+                params: |generator| generator.subschema_for::<$server_params>(),
+                result: Some(|generator| generator.subschema_for::<$server_result>()),
+                errors: &[],
+                example_params: $server_example,
+                example_result: Some($server_answer),
+                check_examples: || {
+                    round_trips::<$server_params>($server_example)?;
+                    round_trips::<$server_result>($server_answer)
+                },
+            }, )*
+            $( Method {
+                name: $notification_name,
+                direction: Direction::Notification,
+                doc: trim_start($notification_doc),
+                params: |generator| generator.subschema_for::<$notification_params>(),
+                result: None,
+                errors: &[],
+                example_params: $notification_example,
+                example_result: None,
+                check_examples: || round_trips::<$notification_params>($notification_example),
+            }, )*
+        ];
+
+        /// The row of a method. A name that occurs twice is an unreachable arm here, hence an error.
+        #[deny(unreachable_patterns)]
+        pub fn find_method(name: &str) -> Option<&'static Method> {
+            match name {
+                $( $client_name )|* $( | $server_name )* $( | $notification_name )* => {
+                    METHODS.iter().find(|method| method.name == name)
+                }
+                _ => None,
+            }
+        }
+    };
+}
+
+methods! {
+    client_requests {
+        /// Makes a session; nothing is written until its first prompt.
+        SessionNew = "reverie/session/new": NewSessionParams => NewSessionResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"cwd": "/home/ada/engine", "model": "offline/offline"}"#
+            => r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#;
+
+        /// Lists the sessions of the project, newest first, in pages.
+        SessionList = "reverie/session/list": ListSessionsParams => ListSessionsResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"limit": 1, "query": "parser"}"#
+            => r#"{"sessions": [{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "Fix the parser", "firstPrompt": "Why does the parser stop at a BOM?", "updatedAt": "2026-03-01T09:30:00Z", "bytes": 48211, "costUsd": 0.12, "cwd": "/home/ada/engine"}], "nextCursor": "1"}"#;
+
+        /// Opens a session from its transcript and returns what to show of it.
+        SessionResume = "reverie/session/resume": ResumeSessionParams => ResumeSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full"}"#
+            => r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full", "messages": [{"uuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "user", "kind": "text", "text": "Why does the parser stop at a BOM?", "timestamp": "2026-03-01T09:29:12Z"}], "repairs": ["cut off a torn last line"]}"#;
+
+        /// Starts a turn and answers at once; a prompt during a turn joins it at the next round boundary.
+        SessionPrompt = "reverie/session/prompt": PromptSessionParams => PromptSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "prompt": [{"type": "text", "text": "What does this do?"}, {"type": "mention", "uri": "file:///home/ada/engine/src/parser.rs", "range": {"start": {"line": 4, "character": 0}, "end": {"line": 9, "character": 1}}}], "editor": {"activeUri": "file:///home/ada/engine/src/parser.rs"}}"#
+            => r#"{"turnId": "turn-1", "queued": false}"#;
+
+        /// Stops the session's turn and kills what it started; without a turn it does nothing.
+        SessionCancel = "reverie/session/cancel": CancelSessionParams => Empty,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"# => r#"{}"#;
+
+        /// Deletes a session and its transcript.
+        SessionDelete = "reverie/session/delete": DeleteSessionParams => Empty,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"# => r#"{}"#;
+
+        /// Gives a session another title.
+        SessionRename = "reverie/session/rename": RenameSessionParams => Empty,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "The BOM bug"}"# => r#"{}"#;
+
+        /// Says what fills the context window and what changed it so far.
+        ContextReport = "reverie/context/report": ContextReportParams => ContextReportResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
+            => r#"{"window": 200000, "used": 15211, "level": "normal", "parts": [{"name": "system", "tokens": 2811}, {"name": "tools", "tokens": 12400}], "ledger": [{"at": "2026-03-01T09:31:00Z", "layer": "microcompact", "detail": "cleared 3 old tool results", "tokensFreed": 9000, "cache": "broken"}]}"#;
+
+        /// Lists the models, and which of them can be used as things are.
+        ModelsList = "reverie/models/list": ListModelsParams => ListModelsResult,
+        errors [],
+        example r#"{}"#
+            => r#"{"models": [{"id": "offline/offline", "name": "Offline", "contextWindow": 200000, "maxOutputTokens": 8192, "available": true, "default": true}]}"#;
+
+        /// Tells every effective setting and where its value came from.
+        SettingsGet = "reverie/settings/get": GetSettingsParams => GetSettingsResult,
+        errors [],
+        example r#"{}"#
+            => r#"{"settings": [{"key": "model", "value": "offline", "source": "default"}]}"#;
+
+        /// Examines the installation: configuration, models, directories, transcripts.
+        Doctor = "reverie/doctor": DoctorParams => DoctorResult,
+        errors [UNAVAILABLE],
+        example r#"{}"#
+            => r#"{"checks": [{"name": "model", "status": "warning", "detail": "no key is configured; the offline model answers", "fix": "set ANTHROPIC_API_KEY"}]}"#;
+    }
+    server_requests {
+        /// Asks the user whether a tool call may run.
+        PermissionAsk = "reverie/permission/ask": AskPermissionParams => AskPermissionResult,
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "toolUseId": "toolu_01", "tool": "Bash", "input": {"command": "cargo test"}, "reason": "no rule allows this command", "preview": {"kind": "command", "text": "cargo test"}, "options": [{"id": "allowOnce", "label": "Allow once"}, {"id": "allowSession", "label": "Allow for this session"}, {"id": "allowAlways", "label": "Always allow Bash(cargo test:*)"}, {"id": "deny", "label": "Deny"}]}"#
+            => r#"{"option": "deny", "message": "use nextest"}"#;
+
+        /// Asks the user a question of the agent.
+        UserAsk = "reverie/user/ask": AskUserParams => AskUserResult,
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "question": "Which database?", "options": ["SQLite", "PostgreSQL"]}"#
+            => r#"{"answer": "SQLite"}"#;
+
+        /// Asks the client to save an open document that was clean before the agent's edit.
+        DocumentSave = "reverie/document/save": SaveDocumentParams => SaveDocumentResult,
+        example r#"{"uri": "file:///home/ada/engine/src/parser.rs"}"# => r#"{"saved": true}"#;
+    }
+    server_notifications {
+        /// Tells what a session does, in order and without gaps.
+        SessionUpdate = "reverie/session/update": SessionUpdateParams,
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "turnId": "turn-1", "seq": 4, "update": {"kind": "textDelta", "text": "The parser "}}"#;
+    }
+}
+
+/// The leading space of a doc comment's line is not part of its sentence.
+const fn trim_start(doc: &'static str) -> &'static str {
+    doc.trim_ascii_start()
+}
+
+fn round_trips<T: Serialize + DeserializeOwned>(json: &str) -> Result<(), String> {
+    let given: serde_json::Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let typed: T = serde_json::from_value(given.clone()).map_err(|error| error.to_string())?;
+    let again = serde_json::to_value(&typed).map_err(|error| error.to_string())?;
+    if given == again { Ok(()) } else { Err(format!("{given} became {again}")) }
+}
+
+#[cfg(test)]
+mod tests;

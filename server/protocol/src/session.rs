@@ -1,0 +1,223 @@
+//! Sessions: making, finding, resuming, prompting and ending them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::position::Range;
+
+/// An object without fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Empty {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewSessionParams {
+    /// The folder the session works in, absolute; the first workspace folder if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// `provider/model` or a model's name; the default model if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The permission mode: `default`, `acceptEdits`, `plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewSessionResult {
+    pub session_id: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListSessionsParams {
+    /// `nextCursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// The most sessions to return.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Only sessions whose title or first prompt contains this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListSessionsResult {
+    /// Newest first.
+    pub sessions: Vec<SessionSummary>,
+    /// Absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// What a list shows of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSummary {
+    pub session_id: String,
+    pub title: String,
+    pub first_prompt: String,
+    /// When it last changed, in RFC 3339.
+    pub updated_at: String,
+    /// The size of its transcript.
+    pub bytes: u64,
+    /// What it cost so far, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The folder it works in, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResumeSessionParams {
+    pub session_id: String,
+    /// How much to bring back; the best that the transcript allows if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<ResumeStrategy>,
+}
+
+/// How much of a session is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ResumeStrategy {
+    /// Everything, validated and repaired.
+    Full,
+    /// User messages, tool results, tasks, decisions, errors and project state.
+    Partial,
+    /// Project state only.
+    Minimal,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResumeSessionResult {
+    pub session_id: String,
+    /// What was possible.
+    pub strategy: ResumeStrategy,
+    /// The conversation so far, to show, oldest first.
+    pub messages: Vec<SessionMessage>,
+    /// What was damaged and how it was mended, one sentence each.
+    pub repairs: Vec<String>,
+}
+
+/// One piece of a resumed conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMessage {
+    pub uuid: String,
+    pub role: MessageRole,
+    pub kind: MessageKind,
+    pub text: String,
+    /// When, in RFC 3339.
+    pub timestamp: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MessageRole {
+    User,
+    Assistant,
+    System,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum MessageKind {
+    Text,
+    Thinking,
+    ToolUse,
+    ToolResult,
+    Attachment,
+    Notice,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptSessionParams {
+    pub session_id: String,
+    /// What the user typed, pointed at and pasted, in order.
+    pub prompt: Vec<PromptPart>,
+    /// What the editor shows while the user types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editor: Option<EditorState>,
+    /// LSP's token for `$/progress` of this turn; without it the server makes one if the client can show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_done_token: Option<ProgressToken>,
+}
+
+/// LSP's progress token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ProgressToken {
+    Number(i32),
+    String(String),
+}
+
+/// One piece of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PromptPart {
+    Text {
+        text: String,
+    },
+    /// A file, or a part of one, that the prompt is about.
+    Mention {
+        /// A `file:` URI.
+        uri: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<Range>,
+    },
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        media_type: String,
+        /// The bytes in base64.
+        data: String,
+    },
+}
+
+/// What the user looks at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditorState {
+    /// The document with the focus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_uri: Option<String>,
+    /// What is selected in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Range>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptSessionResult {
+    /// The turn that answers this prompt; it ends with its own `turnEnd` update.
+    pub turn_id: String,
+    /// Whether a turn was running already: the prompt then joins it at the next round boundary.
+    pub queued: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelSessionParams {
+    pub session_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteSessionParams {
+    pub session_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameSessionParams {
+    pub session_id: String,
+    pub title: String,
+}

@@ -1,0 +1,105 @@
+//! Layers laid over each other: objects merge, rule lists join, the rest is replaced; each leaf knows by whom.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{Entry, json::join};
+
+/// "Lists of rules join": nothing that one layer forbids is forgotten because another forbids something else.
+const JOINED: [&str; 3] = ["permissions.allow", "permissions.ask", "permissions.deny"];
+
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    root: Map<String, Value>,
+    /// By dotted path of the leaf, in the order of the layers.
+    sources: BTreeMap<String, Vec<String>>,
+}
+
+impl Merged {
+    pub(crate) fn root(&self) -> &Map<String, Value> {
+        &self.root
+    }
+
+    pub(crate) fn add(&mut self, source: &str, layer: &Map<String, Value>) {
+        merge(&mut self.root, layer, "", source, &mut self.sources);
+    }
+
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        list(&self.root, "", &self.sources, &mut entries);
+        entries.sort_by(|one, other| one.key.cmp(&other.key));
+        entries
+    }
+}
+
+fn merge(
+    target: &mut Map<String, Value>,
+    layer: &Map<String, Value>,
+    parent: &str,
+    source: &str,
+    sources: &mut BTreeMap<String, Vec<String>>,
+) {
+    for (name, value) in layer {
+        let path = join(parent, name);
+        match (target.get_mut(name), value) {
+            (Some(Value::Object(below)), Value::Object(above)) => merge(below, above, &path, source, sources),
+            (Some(Value::Array(below)), Value::Array(above)) if JOINED.contains(&path.as_str()) => {
+                let before = below.len();
+                for rule in above {
+                    if !below.contains(rule) {
+                        below.push(rule.clone());
+                    }
+                }
+                if below.len() > before {
+                    sources.entry(path).or_default().push(source.to_owned());
+                }
+            }
+            (_, Value::Object(above)) if !above.is_empty() => {
+                let mut fresh = Map::new();
+                forget(sources, &path);
+                merge(&mut fresh, above, &path, source, sources);
+                target.insert(name.clone(), Value::Object(fresh));
+            }
+            _ => {
+                forget(sources, &path);
+                sources.insert(path, vec![source.to_owned()]);
+                target.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// A value that is replaced takes along what was known about its parts.
+fn forget(sources: &mut BTreeMap<String, Vec<String>>, path: &str) {
+    let below = format!("{path}.");
+    sources.retain(|key, _| key != path && !key.starts_with(&below));
+}
+
+fn list(
+    object: &Map<String, Value>,
+    parent: &str,
+    sources: &BTreeMap<String, Vec<String>>,
+    entries: &mut Vec<Entry>,
+) {
+    for (name, value) in object {
+        let key = join(parent, name);
+        match value {
+            Value::Object(inner) if !inner.is_empty() => list(inner, &key, sources, entries),
+            _ => {
+                let source = sources.get(&key).map(|names| names.join(", ")).unwrap_or_default();
+                entries.push(Entry { value: shown(name, value), key, source });
+            }
+        }
+    }
+}
+
+/// Entries go to views and logs: "secrets: never logged".
+fn shown(name: &str, value: &Value) -> Value {
+    let name = name.to_ascii_lowercase();
+    let secret = ["key", "token", "secret", "password", "credential"].iter().any(|word| name.contains(word));
+    match value {
+        Value::String(_) if secret => Value::from("********"),
+        _ => value.clone(),
+    }
+}

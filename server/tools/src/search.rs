@@ -1,0 +1,197 @@
+//! What Grep and Glob share: where to look, the walk, the newest finds first, names a model can read.
+//!
+//! Knows nothing of patterns inside files; that is `grep.rs`.
+
+mod finds;
+mod names;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ignore::{WalkBuilder, WalkParallel, types::Types};
+use workspace::Workspace;
+
+pub(crate) use self::{
+    finds::{Find, Finds, Totals},
+    names::{depth, shown, split_literal_prefix},
+};
+use crate::{
+    shell::text::with_commas,
+    tool::{ToolContext, ToolFailure},
+};
+
+/// After this a search ends with what it has.
+const WALL_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long a search may take to notice that it should end.
+const STOPPING: Duration = Duration::from_secs(2);
+
+/// Folders of the kernel, where reading a file may never end. Only searched when named.
+const VIRTUAL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Tells a search to end with what it has.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn request(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Where to look.
+pub(crate) struct Scope {
+    pub(crate) base: PathBuf,
+    pub(crate) hidden: Hidden,
+    pub(crate) types: Option<Types>,
+    pub(crate) max_depth: Option<usize>,
+}
+
+/// Whether names that begin with a dot are looked at. `.git` never is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    Skip,
+    Include,
+}
+
+impl Hidden {
+    /// A pattern that spells out a leading dot asks for hidden files.
+    pub(crate) fn asked_by(pattern: &str) -> Self {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let asked =
+            pattern.starts_with('.') || ["/.", "{.", ",.", "!."].iter().any(|dot| pattern.contains(dot));
+        if asked { Self::Include } else { Self::Skip }
+    }
+}
+
+impl Scope {
+    /// The folder must exist.
+    pub(crate) fn walk(&self) -> WalkParallel {
+        // Outside a repository `.gitignore` files count as well, but not those above the folder: a home may have
+        // one that ignores everything.
+        let in_repository = self.base.ancestors().any(|folder| folder.join(".git").exists());
+        // The slash lets a link that was named be followed; none below it is.
+        let mut builder = WalkBuilder::new(self.base.join(""));
+        builder
+            .hidden(self.hidden == Hidden::Skip)
+            .require_git(false)
+            .parents(in_repository)
+            .max_depth(self.max_depth)
+            .follow_links(false);
+        if let Some(types) = &self.types {
+            builder.types(types.clone());
+        }
+        let at_root = self.base == Path::new("/");
+        if self.hidden == Hidden::Include || at_root {
+            builder.filter_entry(move |entry| {
+                let virtual_folder =
+                    at_root && VIRTUAL.iter().any(|folder| entry.path() == Path::new(folder));
+                entry.depth() == 0 || (entry.file_name() != ".git" && !virtual_folder)
+            });
+        }
+        builder.build_parallel()
+    }
+}
+
+/// The texts that differ from the disk: open in the editor and not saved.
+pub(crate) fn unsaved_below(base: &Path, workspace: &Workspace) -> HashMap<PathBuf, String> {
+    let documents = workspace.documents().into_iter().filter(|document| document.path.starts_with(base));
+    let unsaved = documents.filter(|document| {
+        // An editor may also open a file with changes that it kept from the last time.
+        let on_disk = || std::fs::metadata(&document.path).map(|metadata| metadata.len());
+        document.dirty || on_disk().ok() != Some(document.bytes as u64)
+    });
+    unsaved
+        .filter_map(|document| Some((document.path.clone(), workspace.document_text(&document.path)?)))
+        .collect()
+}
+
+/// Runs a search on a thread of its own, so that one that hangs in the kernel holds up neither the caller nor
+/// the end of the server. `work` gets what tells it to stop: at the limit, then its partial result is returned.
+pub(crate) async fn on_own_thread<T: Send + 'static>(
+    context: &ToolContext,
+    work: impl FnOnce(&Stop) -> Result<T, ToolFailure> + Send + 'static,
+) -> Result<T, ToolFailure> {
+    let (sender, mut receiver) = tokio::sync::oneshot::channel();
+    let stop = Stop::default();
+    let stop_for_work = stop.clone();
+    let spawned = std::thread::Builder::new().name("search".to_owned()).spawn(move || {
+        if sender.send(work(&stop_for_work)).is_err() {
+            tracing::debug!("a search ended after its caller had gone");
+        }
+    });
+    if let Err(error) = spawned {
+        return Err(ToolFailure(format!("the search could not be started: {error}")));
+    }
+    // Also stops it when this future is dropped.
+    let _stop_at_the_end = StopOnDrop(stop.clone());
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => return Err(ToolFailure("the search was cancelled".to_owned())),
+        result = &mut receiver => return received(result),
+        () = tokio::time::sleep(WALL_LIMIT) => stop.request(),
+    }
+    match tokio::time::timeout(STOPPING, receiver).await {
+        Ok(result) => received(result),
+        Err(_) => {
+            Err(ToolFailure("the search hangs in a file that cannot be read; narrow the path".to_owned()))
+        }
+    }
+}
+
+fn received<T>(
+    result: Result<Result<T, ToolFailure>, tokio::sync::oneshot::error::RecvError>,
+) -> Result<T, ToolFailure> {
+    result.unwrap_or_else(|_| {
+        Err(ToolFailure(
+            "the search failed inside; this is a fault of the server, not of the call".to_owned(),
+        ))
+    })
+}
+
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+/// Why nothing can be searched at a path.
+pub(crate) fn cannot_search(path: &Path, error: &std::io::Error, context: &ToolContext) -> ToolFailure {
+    let name = shown(path, Path::new(""));
+    ToolFailure(match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{name} does not exist; the working folder is {}", shown(&context.cwd, Path::new("")))
+        }
+        std::io::ErrorKind::PermissionDenied => format!("{name} may not be read"),
+        _ => format!("{name} cannot be read: {error}"),
+    })
+}
+
+/// What a reader should know beside the finds, each in brackets.
+pub(crate) fn notes(totals: Totals, stop: &Stop) -> Vec<String> {
+    let mut notes = Vec::new();
+    if stop.requested() {
+        let seconds = WALL_LIMIT.as_secs();
+        notes.push(format!("[stopped after {seconds} s: not all files were searched; narrow the path]"));
+    }
+    if totals.unreadable > 0 {
+        notes.push(format!("[could not be read: {} files or folders]", with_commas(totals.unreadable)));
+    }
+    if totals.too_long > 0 {
+        notes.push(format!("[skipped, too long to search: {} files]", with_commas(totals.too_long)));
+    }
+    notes
+}

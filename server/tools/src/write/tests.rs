@@ -1,0 +1,154 @@
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    read::Read,
+    testing::{Bench, Saves},
+};
+
+#[tokio::test]
+async fn a_new_file_is_created_with_its_folders() {
+    let bench = Bench::new();
+    bench.run(&Write, json!({"file_path": "a/b/c.txt", "content": "one\ntwo\n"})).await.check(expect![[r#"
+        Created a/b/c.txt with 2 lines.
+        === shown as a diff of c.txt
+        --- a/b/c.txt
+        +++ a/b/c.txt
+        @@ -0,0 +1,2 @@
+        +one
+        +two
+    "#]]);
+    assert_eq!(bench.on_disk("a/b/c.txt"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn an_existing_file_must_have_been_read_as_it_is() {
+    let bench = Bench::new().with_file("a.txt", "one\ntwo\nthree\n");
+    let input = json!({"file_path": "a.txt", "content": "one\n2\nthree\n"});
+    bench
+        .run(&Write, input.clone())
+        .await
+        .check(expect!["FAILED: a.txt has not been read yet; read it before changing it"]);
+    bench.run(&Read, json!({"file_path": "a.txt"})).await;
+    bench.put("a.txt", "one\ntwo\nthree!\n");
+    bench
+        .run(&Write, input.clone())
+        .await
+        .check(expect!["FAILED: a.txt has been modified since it was read; read it again"]);
+    assert_eq!(bench.on_disk("a.txt"), "one\ntwo\nthree!\n");
+    bench.run(&Read, json!({"file_path": "a.txt"})).await;
+    bench.run(&Write, input).await.check(expect![[r#"
+        Wrote a.txt: 2 lines added, 2 removed.
+        === shown as a diff of a.txt
+        --- a.txt
+        +++ a.txt
+        @@ -1,3 +1,3 @@
+         one
+        -two
+        -three!
+        +2
+        +three
+    "#]]);
+    assert_eq!(bench.on_disk("a.txt"), "one\n2\nthree\n");
+}
+
+#[tokio::test]
+async fn what_was_written_needs_no_reading() {
+    let bench = Bench::new();
+    bench.run(&Write, json!({"file_path": "a.txt", "content": "one\n"})).await;
+    let again = bench.run(&Write, json!({"file_path": "a.txt", "content": "two\n"})).await;
+    assert!(!again.failed());
+    bench
+        .run(&Write, json!({"file_path": "a.txt", "content": "two\n"}))
+        .await
+        .check(expect!["a.txt already holds exactly this; nothing was written"]);
+    assert_eq!(bench.on_disk("a.txt"), "two\n");
+}
+
+#[tokio::test]
+async fn an_open_file_is_changed_in_the_editor() {
+    let bench = Bench::new().with_file("a.txt", "one\n");
+    bench.open("a.txt", "one\n", Saves::Yes);
+    bench.run(&Read, json!({"file_path": "a.txt"})).await;
+    bench.run(&Write, json!({"file_path": "a.txt", "content": "two\n"})).await.check(expect![[r#"
+        Wrote a.txt: 1 line added, 1 removed.
+        === shown as a diff of a.txt
+        --- a.txt
+        +++ a.txt
+        @@ -1 +1 @@
+        -one
+        +two
+    "#]]);
+    assert_eq!(bench.context.workspace.document_text(&bench.path("a.txt")).unwrap(), "two\n");
+    assert_eq!(bench.on_disk("a.txt"), "two\n");
+}
+
+#[tokio::test]
+async fn a_file_with_unsaved_changes_stays_unsaved_and_the_model_is_told() {
+    let bench = Bench::new().with_file("a.txt", "one\n");
+    bench.open("a.txt", "one and a half\n", Saves::No);
+    bench.run(&Read, json!({"file_path": "a.txt"})).await;
+    bench.run(&Write, json!({"file_path": "a.txt", "content": "two\n"})).await.check(expect![[r#"
+        Wrote a.txt: 1 line added, 1 removed. The change is in the editor and not saved to disk yet.
+        === shown as a diff of a.txt
+        --- a.txt
+        +++ a.txt
+        @@ -1 +1 @@
+        -one and a half
+        +two
+    "#]]);
+    assert_eq!(bench.context.workspace.document_text(&bench.path("a.txt")).unwrap(), "two\n");
+    assert_eq!(bench.on_disk("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn a_cancelled_write_changes_nothing() {
+    let bench = Bench::new();
+    bench.context.cancel.cancel();
+    bench
+        .run(&Write, json!({"file_path": "a.txt", "content": "one\n"}))
+        .await
+        .check(expect!["FAILED: cancelled; a.txt was not changed"]);
+    assert!(!bench.path("a.txt").exists());
+}
+
+#[tokio::test]
+async fn folders_and_wrong_inputs_are_refused() {
+    let bench = Bench::new().with_file("src/a.txt", "one\n");
+    bench
+        .run(&Write, json!({"file_path": "src", "content": ""}))
+        .await
+        .check(expect!["FAILED: src is a folder; list it with Glob (path: src, pattern: *)"]);
+    bench
+        .run(&Write, json!({"file_path": "src/a.txt/b", "content": ""}))
+        .await
+        .check(expect!["FAILED: src/a.txt/b cannot be read: a part of the path is a file, not a directory"]);
+    bench.run(&Write, json!({"file_path": "a", "content": {"key": 1}})).await.check(expect![
+        "FAILED: the input of Write is not valid: content must be a string, but is an object"
+    ]);
+}
+
+#[test]
+fn the_preview_is_the_diff() {
+    let bench = Bench::new().with_file("a.txt", "one\ntwo\n");
+    let preview = Write.preview(&json!({"file_path": "a.txt", "content": "one\n2\n"}), &bench.context);
+    expect![[r#"
+        Some(
+            Diff(
+                "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+            ),
+        )
+    "#]]
+    .assert_debug_eq(&preview);
+    let preview = Write.preview(&json!({"file_path": "b.txt", "content": "new\n"}), &bench.context);
+    expect![[r#"
+        Some(
+            Diff(
+                "--- b.txt\n+++ b.txt\n@@ -0,0 +1 @@\n+new\n",
+            ),
+        )
+    "#]]
+    .assert_debug_eq(&preview);
+    assert_eq!(Write.preview(&json!({"file_path": 1}), &bench.context), None);
+}

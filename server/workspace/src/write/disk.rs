@@ -1,0 +1,275 @@
+//! The atomic write of a closed file.
+//!
+//! The new content goes to a temporary file in the same folder, is synced, and takes the place of the old file by
+//! a rename; then the folder is synced. So a reader, a crash or a full disk meets the old or the new content,
+//! never a mixture. Mode, owner, group and extended attributes (access lists among them) are copied, as far as the
+//! system lets us. A symbolic link stays and its target is replaced. Other hard links of the file keep the old
+//! content: the price of atomicity. All steps work on one handle of the folder, so that a folder that is swapped
+//! meanwhile does not lead the write elsewhere.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{
+    Access, AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, accessat, fchown, fgetxattr,
+    flistxattr, fsetxattr, fsync, linkat, openat, renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::edits::{apply, hunks};
+use crate::error::{ReadError, WriteError};
+use crate::fingerprint::{Fingerprint, hash};
+use crate::format;
+use crate::read;
+
+/// How a write to disk ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Written(Fingerprint),
+    /// Not written: the file was opened in the editor meanwhile.
+    Opened,
+}
+
+/// Makes an existing file read as `new_text`, if it is as it was `seen` until the last moment.
+pub(crate) fn replace(
+    path: &Path,
+    new_text: &str,
+    seen: &Fingerprint,
+    closed: impl Fn() -> bool,
+) -> Result<Outcome, WriteError> {
+    // With the links resolved it is the target that is replaced.
+    let target = path.canonicalize().map_err(ReadError::from)?;
+    let place = Place::of(&target)?;
+    let file = read::open_at(&place.folder, place.name_as_path())?;
+    let metadata = file.metadata().map_err(ReadError::from)?;
+    let old_bytes = read::bytes(file.try_clone()?, &metadata)?;
+    let old = read::decode(old_bytes.clone(), &metadata)?;
+    let unchanged = match seen.hash {
+        Some(_) => old.fingerprint.hash == seen.hash,
+        None => old.fingerprint.same_state(seen),
+    };
+    if !unchanged {
+        return Err(WriteError::Changed);
+    }
+    refuse_read_only(&place, &metadata)?;
+    let new_text = if old.format.mark { format::split_mark(new_text).1 } else { new_text };
+    let new_raw = apply(&old.raw, &hunks(&old.raw, &format::view(new_text)));
+    let new_bytes = format::encode(&new_raw, old.format)?;
+    if new_bytes == old_bytes {
+        return Ok(Outcome::Written(old.fingerprint));
+    }
+    let mut temporary = Temporary::create(&place.folder, Mode::RUSR | Mode::WUSR)?;
+    temporary.file.write_all(&new_bytes)?;
+    copy_attributes(&file, &metadata, &temporary.file)?;
+    temporary.file.sync_all()?;
+    let fingerprint = fingerprint_after(&temporary.file, &new_raw)?;
+    if !closed() {
+        return Ok(Outcome::Opened);
+    }
+    // By content: a change within one tick of the clock leaves time and size as they are.
+    if current_bytes(&place).as_deref() != Ok(&old_bytes) {
+        return Err(WriteError::Changed);
+    }
+    temporary.rename_over(&place.name)?;
+    sync(&place.folder);
+    Ok(Outcome::Written(fingerprint))
+}
+
+/// Creates a file with exactly `text`, and the folders above it, unless there is one already.
+pub(crate) fn create(path: &Path, text: &str, closed: impl Fn() -> bool) -> Result<Outcome, WriteError> {
+    if let Ok(metadata) = path.symlink_metadata() {
+        if metadata.is_symlink() && !path.exists() {
+            let words = "the path is a symbolic link that leads nowhere; remove it first";
+            return Err(WriteError::Refused(words.to_owned()));
+        }
+        return Err(if path.is_dir() { ReadError::Directory.into() } else { WriteError::Exists });
+    }
+    create_folder_of(path)?;
+    let place = Place::of(path)?;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+    let mut temporary = Temporary::create(&place.folder, mode)?;
+    temporary.file.write_all(text.as_bytes())?;
+    temporary.file.sync_all()?;
+    let fingerprint = fingerprint_after(&temporary.file, format::split_mark(text).1)?;
+    if !closed() {
+        return Ok(Outcome::Opened);
+    }
+    temporary.rename_to_new(&place.name)?;
+    sync(&place.folder);
+    Ok(Outcome::Written(fingerprint))
+}
+
+/// A name in an opened folder.
+struct Place {
+    folder: OwnedFd,
+    name: OsString,
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Self, WriteError> {
+        let Some(name) = path.file_name() else {
+            return Err(WriteError::Refused("the path does not name a file".to_owned()));
+        };
+        let folder =
+            openat(CWD, folder_of(path), OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        Ok(Self { folder: folder.map_err(std::io::Error::from)?, name: name.to_owned() })
+    }
+
+    fn name_as_path(&self) -> &Path {
+        Path::new(&self.name)
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn current_bytes(place: &Place) -> Result<Vec<u8>, ReadError> {
+    let file = read::open_at(&place.folder, place.name_as_path())?;
+    let metadata = file.metadata()?;
+    read::bytes(file, &metadata)
+}
+
+/// A rename would replace even a file that may not be written; its owner did not mean that.
+fn refuse_read_only(place: &Place, metadata: &Metadata) -> Result<(), WriteError> {
+    let writable = accessat(&place.folder, &place.name, Access::WRITE_OK, AtFlags::empty());
+    if metadata.mode() & 0o222 == 0 || writable.is_err() {
+        return Err(WriteError::Refused("the file is read-only".to_owned()));
+    }
+    Ok(())
+}
+
+/// Makes the folders above `path`, and syncs those that got a new entry.
+fn create_folder_of(path: &Path) -> Result<(), WriteError> {
+    let folder = folder_of(path);
+    let missing: Vec<PathBuf> = folder
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        .map(Path::to_owned)
+        .collect();
+    std::fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        // Not the file that is to be created: one above it.
+        std::io::ErrorKind::AlreadyExists => std::io::Error::from(Errno::NOTDIR),
+        _ => error,
+    })?;
+    for created in missing {
+        if let Ok(parent) = File::open(folder_of(&created)) {
+            sync(&parent);
+        }
+    }
+    Ok(())
+}
+
+fn fingerprint_after(file: &File, raw: &str) -> Result<Fingerprint, WriteError> {
+    let hash = hash(format::view(raw).as_bytes());
+    Ok(Fingerprint { hash: Some(hash), ..read::fingerprint_of(&file.metadata()?) })
+}
+
+/// Some file systems cannot sync a folder, and the write itself is done: not worth an error.
+fn sync(folder: impl rustix::fd::AsFd) {
+    if let Err(error) = fsync(folder) {
+        tracing::debug!(%error, "the folder was not synced");
+    }
+}
+
+/// Gives the new file what the old one has besides its content.
+fn copy_attributes(from: &File, old: &Metadata, to: &File) -> Result<(), WriteError> {
+    let new = to.metadata()?;
+    let mut mode = old.mode() & 0o7777;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        let (owner, group) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
+        if fchown(to, Some(owner), Some(group)).is_err() {
+            // Only root gives files away; the group often works. Under another owner the file must not carry on
+            // rights that were meant for the first.
+            mode &= 0o1777;
+            if fchown(to, None, Some(group)).is_err() {
+                tracing::debug!("owner and group of the file could not be kept");
+            }
+        }
+    }
+    to.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    copy_extended_attributes(from, to);
+    Ok(())
+}
+
+fn copy_extended_attributes(from: &File, to: &File) {
+    let mut names = vec![0; 64 << 10];
+    let Ok(length) = flistxattr(from, &mut names) else { return };
+    let names = names.get(..length).unwrap_or_default();
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0; 64 << 10];
+        let copied = fgetxattr(from, name, &mut value).and_then(|length| {
+            fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())
+        });
+        if let Err(error) = copied {
+            tracing::debug!(name = %String::from_utf8_lossy(name), %error, "an extended attribute was not kept");
+        }
+    }
+}
+
+/// A file that is gone when dropped, unless it was given its place.
+struct Temporary<'a> {
+    folder: &'a OwnedFd,
+    name: String,
+    file: File,
+    placed: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn create(folder: &'a OwnedFd, mode: Mode) -> Result<Self, WriteError> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".reverie-{}-{number}.tmp", std::process::id());
+            match openat(folder, &name, flags, mode) {
+                Ok(file) => return Ok(Self { folder, name, file: file.into(), placed: false }),
+                // Left by a process of the same number that was killed.
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(std::io::Error::from(error).into()),
+            }
+        }
+    }
+
+    fn rename_over(mut self, name: &OsStr) -> Result<(), WriteError> {
+        renameat(self.folder, &self.name, self.folder, name).map_err(std::io::Error::from)?;
+        self.placed = true;
+        Ok(())
+    }
+
+    /// Fails if there is a file by this name.
+    fn rename_to_new(mut self, name: &OsStr) -> Result<(), WriteError> {
+        match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => self.placed = true,
+            // The file system does not know the flag. A link is as exclusive, and dropping removes the other name.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                linkat(self.folder, &self.name, self.folder, name, AtFlags::empty())
+                    .map_err(std::io::Error::from)?;
+            }
+            Err(error) => return Err(std::io::Error::from(error).into()),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if self.placed {
+            return;
+        }
+        if let Err(error) = unlinkat(self.folder, &self.name, AtFlags::empty()) {
+            tracing::warn!(name = self.name, %error, "a temporary file was left behind");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

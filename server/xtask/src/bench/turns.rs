@@ -1,0 +1,186 @@
+//! What a turn costs: the wait before a request, between rounds, for a delta; tokens, money, memory, and searching.
+
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use testkit::{
+    fixture::Fixture,
+    lsp_client::{ClientOptions, LspClient, ServerProcess},
+    model_server::{Gate, ModelServer, Reply},
+};
+
+use super::{Figure, median, resident};
+
+const RUNS: usize = 10;
+const ROUNDS: usize = 10;
+
+pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    let fixture = Fixture::new("//- CLAUDE.md\nUse tabs. Tests are named by behaviour.\n");
+    for number in 0..30 {
+        fixture.write(&format!("src/file_{number}.rs"), &"pub fn something() -> u32 { 42 }\n".repeat(200));
+    }
+    search_tree(&fixture);
+    fixture.git_init();
+    let server = ModelServer::start().await;
+    let environment = fixture.environment(&server.url());
+    let process = ServerProcess::spawn(binary, &["lsp"], &environment, &fixture.workspace);
+    let client = LspClient::over_stdio(process);
+    client.ignore("reverie/session/update");
+    client.initialize(&ClientOptions::new(&fixture.workspace)).await;
+    let session = client.new_session().await;
+    let read = |number: usize| ("Read", json!({"file_path": format!("src/file_{number}.rs")}));
+
+    server.reply(Reply::text("ready"));
+    client.turn(&session, "the first turn renders the prompt").await;
+    let first = server.requests().first().map(|request| request.bytes.len()).unwrap_or_default();
+
+    let mut prompts = Vec::new();
+    for _ in 0..RUNS {
+        let before = server.requests().len();
+        server.reply(Reply::text("yes"));
+        let started = Instant::now();
+        let turn = client.prompt(&session, "and again").await;
+        let requests = server.wait_for_requests(before + 1).await;
+        prompts.extend(requests.last().map(|request| request.arrived.duration_since(started)));
+        client.turn_end(&session, &turn).await;
+    }
+
+    let before = server.requests().len();
+    for number in 0..ROUNDS {
+        let (tool, input) = read(number);
+        server.reply(Reply::tool(tool, input));
+    }
+    server.reply(Reply::text("done"));
+    client.turn(&session, "ten rounds").await;
+    let gaps = gaps(&server, before);
+
+    let before = server.requests().len();
+    server.reply(Reply::tools((0..30).map(read)));
+    server.reply(Reply::text("done"));
+    client.turn(&session, "thirty at once").await;
+    let thirty = median(self::gaps(&server, before));
+
+    let mut deltas = Vec::new();
+    for _ in 0..RUNS {
+        let gate = Gate::closed();
+        server.reply(Reply::text("one delta").pausing_after(2, &gate));
+        let turn = client.prompt(&session, "a delta").await;
+        gate.reached().await;
+        let started = Instant::now();
+        gate.open();
+        client
+            .wait_for("a delta", |update| {
+                update.kind() == "textDelta" && update.params["turnId"] == turn.as_str()
+            })
+            .await;
+        deltas.push(started.elapsed());
+        client.turn_end(&session, &turn).await;
+    }
+
+    let ratio = server.cache().cost_ratio();
+    let hits = server.cache().totals().hit_rate();
+    let before = server.requests().len();
+    server.reply(Reply::text("hello"));
+    let second = client.new_session().await;
+    client.turn(&second, "a second session").await;
+    let usage = server.usages().get(before).cloned();
+    let resident_after = resident(client.process_id().unwrap_or_default())?;
+    let rewritten = usage.map_or(1.0, |usage| {
+        let opening = opening_tokens(server.requests().get(before).map(|request| &request.body));
+        1.0 - (usage.read as f64 / opening).min(1.0)
+    });
+
+    let mut figures = vec![
+        Figure::milliseconds("warm prompt → request on the wire", median(prompts), 2.0),
+        Figure::milliseconds("gap per tool round", median(gaps), 2.0),
+        Figure::milliseconds("thirty parallel reads", thirty, 10.0),
+        Figure::milliseconds("delta at the socket → notification at the editor", median(deltas), 1.0),
+        Figure::number("first request, bytes / 4", first as f64 / 4.0, 6_000.0, " tokens"),
+        Figure::number("cost of the session / the cheapest possible", ratio, 1.02, "")
+            .beside(format!("cache hit rate {:.1} %", hits * 100.0)),
+        Figure::number(
+            "second session: share of tools + system not read from the cache",
+            rewritten,
+            0.02,
+            "",
+        ),
+        Figure::megabytes("resident after these turns", resident_after, 25.0),
+    ];
+    figures.extend(searching(&server, &client, &session, &fixture).await?);
+    client.shutdown().await;
+    server.finish();
+    Ok(figures)
+}
+
+/// From the arrival of each request to the next: the server's reply over loopback is part of it.
+fn gaps(server: &ModelServer, before: usize) -> Vec<Duration> {
+    let requests = server.requests();
+    let arrived: Vec<Instant> = requests.iter().skip(before).map(|request| request.arrived).collect();
+    arrived.iter().zip(arrived.iter().skip(1)).map(|(first, second)| second.duration_since(*first)).collect()
+}
+
+/// Tokens of tools and system as the cache simulation counts them: bytes / 4.
+fn opening_tokens(body: Option<&Value>) -> f64 {
+    let bytes = |value: &Value| value.to_string().len() as f64;
+    body.map_or(1.0, |body| (bytes(&body["tools"]) + bytes(&body["system"])) / 4.0 * 0.97)
+}
+
+/// 20,000 files in 200 folders, one in a hundred of them with the word that is searched for.
+fn search_tree(fixture: &Fixture) {
+    for folder in 0..200 {
+        for file in 0..100 {
+            let word = if file == 7 { "needle" } else { "hay" };
+            let text = format!(
+                "// {folder} {file}\n{}let {word} = {file};\n",
+                "let value = compute(1, 2);\n".repeat(40)
+            );
+            fixture.write(&format!("tree/{folder}/module_{file}.rs"), &text);
+        }
+    }
+}
+
+async fn searching(
+    server: &ModelServer,
+    client: &LspClient,
+    session: &str,
+    fixture: &Fixture,
+) -> anyhow::Result<Vec<Figure>> {
+    let calls = [
+        (
+            "Grep / `rg` on 20,000 files",
+            Reply::tool("Grep", json!({"pattern": "let needle", "path": "tree"})),
+            vec!["-l", "let needle", "tree"],
+        ),
+        (
+            "Glob / `rg --files` on 20,000 files",
+            Reply::tool("Glob", json!({"pattern": "tree/**/module_7.rs"})),
+            vec!["--files", "-g", "module_7.rs", "tree"],
+        ),
+    ];
+    let mut figures = Vec::new();
+    for (what, reply, arguments) in calls {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..RUNS {
+            let before = server.requests().len();
+            server.reply(reply.clone());
+            server.reply(Reply::text("found"));
+            client.turn(session, "search").await;
+            ours.extend(gaps(server, before).first());
+            let started = Instant::now();
+            Command::new("rg").args(&arguments).current_dir(&fixture.workspace).output()?;
+            theirs.push(started.elapsed());
+        }
+        let (ours, theirs) = (median(ours), median(theirs));
+        let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+        figures.push(Figure::number(what, ratio, 1.1, " ×").beside(format!(
+            "{:.1} ms, round trip included; rg {:.1} ms",
+            ours.as_secs_f64() * 1_000.0,
+            theirs.as_secs_f64() * 1_000.0
+        )));
+    }
+    Ok(figures)
+}

@@ -1,0 +1,17 @@
+//! The server from the outside: every test speaks LSP to it and HTTP to its model, in-process or over stdio.
+//!
+//! `harness` starts servers; `scenarios` runs the Markdown files; the rest are tests that need code, one file per
+//! promise. `slow` holds what takes seconds by its nature.
+#![cfg(test)]
+
+mod bad_input;
+mod buffers;
+mod cancelling;
+mod during_a_turn;
+mod end_of_life;
+mod harness;
+mod prompt_cache;
+mod scenarios;
+mod sdk_types;
+mod slow;
+mod stream_faults;

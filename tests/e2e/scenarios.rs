@@ -1,0 +1,72 @@
+//! The Markdown scenarios, each in-process and over stdio.
+
+use std::{path::PathBuf, sync::Arc};
+
+use testkit::scenario::{Mode, run_file};
+
+use crate::harness::{connect_in_process, connect_over_stdio};
+
+macro_rules! scenarios {
+    ($($name:ident = $path:literal;)*) => {
+        mod in_process {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::run_in_process($path).await;
+                }
+            )*
+        }
+
+        mod over_stdio {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::run_over_stdio($path).await;
+                }
+            )*
+        }
+
+        const LISTED: &[&str] = &[$($path),*];
+    };
+}
+
+scenarios! {
+    buffers = "buffers/edits.md";
+    errors = "errors/provider.md";
+    loop_rounds = "loop/rounds.md";
+    loop_faults = "loop/faults.md";
+    permissions = "permissions/asking.md";
+    sessions = "sessions/resume.md";
+    tools_bash = "tools/bash.md";
+    tools_files = "tools/files.md";
+    tools_search = "tools/search.md";
+    tools_user = "tools/user.md";
+}
+
+async fn run_in_process(path: &str) {
+    run_file(&folder().join(path), Mode::from_environment(), Arc::new(connect_in_process)).await;
+}
+
+async fn run_over_stdio(path: &str) {
+    // Only one of the two runs rewrites the file.
+    if Mode::from_environment() == Mode::Compare {
+        run_file(&folder().join(path), Mode::Compare, Arc::new(connect_over_stdio)).await;
+    }
+}
+
+#[test]
+fn every_scenario_file_is_listed() {
+    let mut found = Vec::new();
+    for area in std::fs::read_dir(folder()).unwrap().map(Result::unwrap) {
+        for file in std::fs::read_dir(area.path()).unwrap().map(Result::unwrap) {
+            let path = file.path();
+            found.push(path.strip_prefix(folder()).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    assert_eq!(found, LISTED);
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+}

@@ -1,0 +1,26 @@
+//! An outage that does not end: ten tries, then an error in plain words, and nothing lost.
+
+use std::time::Duration;
+
+use testkit::model_server::Reply;
+
+use crate::harness::Harness;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_ten_tries_the_turn_ends_with_an_error_and_the_session_goes_on() {
+    let mut harness = Harness::start("").await;
+    // Nine pauses with full jitter add up to two minutes at the worst.
+    harness.client.set_patience(Duration::from_secs(150));
+    for _ in 0..10 {
+        harness.model.reply(Reply::overloaded());
+    }
+    let session = harness.client.new_session().await;
+    let turn = harness.client.turn(&session, "hello").await;
+    assert_eq!((turn.stop_reason(), turn.count("retry")), ("error", 9), "{}", turn.events());
+    assert!(turn.error_message().is_some_and(|message| !message.is_empty()));
+    harness.model.reply(Reply::text("back"));
+    assert_eq!(harness.client.turn(&session, "and now?").await.text(), "back");
+    let last = harness.model.main_requests().pop().unwrap();
+    assert!(last.body["messages"].to_string().contains("hello"), "the prompt of the failed turn is kept");
+    harness.finish().await;
+}
