@@ -199,7 +199,7 @@ async fn files_that_cannot_be_read_as_text_are_refused_in_words() {
     assert_eq!(turn.stop_reason(), "endTurn");
     assert!(turn.of_kind("toolEnd").iter().all(|end| end["ok"] == false), "{}", turn.events());
     let request = harness.model.main_requests().pop().unwrap();
-    let words = ["binary", "binary", "folder", "", "", "exist"];
+    let words = ["not a text", "not a text", "folder", "", "", "exist"];
     for (index, (name, word)) in names.iter().zip(words).enumerate() {
         let result = request.tool_result(&format!("toolu_{:04}", index + 1)).unwrap();
         assert!(!result.is_empty() && result.to_lowercase().contains(word), "{name}: {result}");

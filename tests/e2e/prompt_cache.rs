@@ -106,7 +106,7 @@ async fn a_resumed_session_sends_the_same_prefix_and_reads_all_of_it() {
     let path = harness.text_path("file_3.txt");
     harness.model.reply(
         Reply::tool("Read", json!({ "file_path": path }))
-            .and_tool("Read", json!({ "file_path": "/no/such/file" })),
+            .and_tool("Read", json!({ "file_path": harness.text_path("missing.txt") })),
     );
     harness.model.reply(Reply::text("read"));
     let session = harness.client.new_session().await;

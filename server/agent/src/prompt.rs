@@ -169,3 +169,6 @@ fn cut_index(text: &str) -> String {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests;

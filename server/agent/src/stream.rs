@@ -240,3 +240,105 @@ fn seed() -> u64 {
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |time| time.as_nanos() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(input: &str) -> Building {
+        let block = Block::ToolUse { id: "t1".to_owned(), name: "Read".to_owned(), input: json!({}) };
+        Building { block, input: input.to_owned(), finished: true }
+    }
+
+    fn check(blocks: Vec<Building>, stop_reason: StopReason, expected: Expect) {
+        let mut partial = Partial { blocks: blocks.into_iter().enumerate().collect() };
+        let (blocks, calls) = partial.take(&stop_reason);
+        let calls: Vec<_> = calls.into_iter().map(|call| call.input).collect();
+        expected.assert_eq(&format!("{}\n{calls:?}\n", serde_json::to_string(&blocks).unwrap()));
+    }
+
+    #[test]
+    fn a_whole_input_is_a_call() {
+        check(
+            vec![tool(r#"{"file_path":"a"}"#)],
+            StopReason::ToolUse,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"a"}}]
+            [Ok(Object {"file_path": String("a")})]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_cut_by_the_output_limit_is_never_run() {
+        check(
+            vec![tool(r#"{"file_path":"a"#)],
+            StopReason::MaxTokens,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{}}]
+            [Err("the input was cut off by the output limit, so the call was not run; make it again in smaller pieces")]
+        "#]],
+        );
+        // Nothing of the input had come yet: that is not a call without arguments.
+        check(
+            vec![tool("")],
+            StopReason::MaxTokens,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{}}]
+            [Err("the input was cut off by the output limit, so the call was not run; make it again in smaller pieces")]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn an_input_that_is_no_object_is_never_run() {
+        check(
+            vec![tool("[1]")],
+            StopReason::ToolUse,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{}}]
+            [Err("the input was not a JSON object, so the call was not run; make it again")]
+        "#]],
+        );
+        check(
+            vec![tool("{]")],
+            StopReason::ToolUse,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{}}]
+            [Err("the input was not a JSON object, so the call was not run; make it again")]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_call_without_arguments_is_a_call() {
+        check(
+            vec![tool("")],
+            StopReason::ToolUse,
+            expect![[r#"
+            [{"type":"tool_use","id":"t1","name":"Read","input":{}}]
+            [Ok(Object {})]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn of_a_stopped_answer_the_text_stays_and_half_thoughts_go() {
+        let thought = |finished| Building {
+            block: Block::Thinking { thinking: "hm".to_owned(), signature: String::new() },
+            input: String::new(),
+            finished,
+        };
+        let text = || Building { block: Block::text("so far"), input: String::new(), finished: false };
+        let keep = |blocks: Vec<Building>| {
+            let partial = Partial { blocks: blocks.into_iter().enumerate().collect() };
+            partial.readable_blocks().len()
+        };
+        assert_eq!(keep(vec![thought(true), text(), tool("{}")]), 2);
+        assert_eq!(keep(vec![thought(false), text()]), 1);
+        assert_eq!(keep(vec![thought(true)]), 0);
+    }
+}

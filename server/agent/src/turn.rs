@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conversation::{ModelCost, Record, Usage};
+use conversation::{Record, Usage};
 use permissions::{Access, Decision, Mode, Policy, Rules};
 use settings::Settings;
 use tokio_util::sync::CancellationToken;
@@ -93,7 +93,7 @@ impl Turn {
         let total = {
             let mut state = self.session.state();
             state.usage += usage;
-            let entry = state.cost.models.entry(spec.id()).or_insert_with(ModelCost::default);
+            let entry = state.cost.models.entry(spec.id()).or_default();
             entry.usage += usage;
             entry.cost_usd += cost;
             state.cost.clone()

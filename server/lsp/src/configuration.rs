@@ -23,11 +23,13 @@ pub(crate) struct Questions(AtomicU64);
 pub(crate) fn begin(server: &Server) {
     let Some(client) = server.client() else { return };
     if client.registers_configuration {
-        let registration =
-            json!({ "id": "reverie/configuration", "method": "workspace/didChangeConfiguration",
+        let registration = json!({ "id": "reverie/configuration", "method": "workspace/didChangeConfiguration",
                     "registerOptions": { "section": SECTION } });
-        let asked =
-            server.outbound().request(None, "client/registerCapability", &json!({ "registrations": [registration] }));
+        let asked = server.outbound().request(
+            None,
+            "client/registerCapability",
+            &json!({ "registrations": [registration] }),
+        );
         tokio::spawn(async move {
             if let Ok(Err(error)) = tokio::time::timeout(ANSWER_LIMIT, asked).await {
                 tracing::warn!(%error, "the client does not tell of changed settings");
@@ -62,8 +64,11 @@ pub(crate) fn take(server: &Server, settings: &Value) {
 
 fn pull(server: &Server) {
     let question = server.questions().0.fetch_add(1, Ordering::SeqCst) + 1;
-    let asked =
-        server.outbound().request(None, "workspace/configuration", &json!({ "items": [{ "section": SECTION }] }));
+    let asked = server.outbound().request(
+        None,
+        "workspace/configuration",
+        &json!({ "items": [{ "section": SECTION }] }),
+    );
     let server = server.clone();
     tokio::spawn(async move {
         let sections = match tokio::time::timeout(ANSWER_LIMIT, asked).await {

@@ -54,7 +54,9 @@ pub(crate) fn apply(
         "textDocument/didSave" => read(params).map(|params| did_save(&params, workspace)),
         "textDocument/didClose" => read(params).map(|params| did_close(&params, open, workspace)),
         "workspace/didRenameFiles" => read(params).map(|params| did_rename(&params, open, workspace)),
-        "workspace/didChangeWorkspaceFolders" => read(params).map(|params| did_change_folders(params, workspace)),
+        "workspace/didChangeWorkspaceFolders" => {
+            read(params).map(|params| did_change_folders(params, workspace))
+        }
         _ => return false,
     };
     if let Err(error) = outcome {
@@ -174,7 +176,9 @@ struct RenamedFile {
 /// to the same end in either order.
 fn did_rename(params: &DidRename, open: &OpenDocuments, workspace: &Workspace) {
     for file in &params.files {
-        let (Some(old), Some(new)) = (uri::to_path(&file.old_uri), uri::to_path(&file.new_uri)) else { continue };
+        let (Some(old), Some(new)) = (uri::to_path(&file.old_uri), uri::to_path(&file.new_uri)) else {
+            continue;
+        };
         workspace.rename_document(&old, &new);
         let mut open = open.lock();
         let moved: Vec<PathBuf> = open.keys().filter(|path| path.starts_with(&old)).cloned().collect();

@@ -73,13 +73,12 @@ impl<I: AsyncRead + Unpin> FrameReader<I> {
         }
     }
 
-    /// Takes back a body that turned out not to be JSON, in case its length was a lie and it swallowed a frame.
+    /// Takes back a body that turned out not to be JSON: its length may have been a lie, so that it swallowed the next
+    /// frame or left a part of itself behind.
     pub(crate) fn reject(&mut self, mut body: BytesMut) {
-        if let Some(start) = find_frame_start(&body, 0) {
-            body.advance(start);
-            body.unsplit(std::mem::take(&mut self.buffer));
-            self.buffer = body;
-        }
+        body.unsplit(std::mem::take(&mut self.buffer));
+        self.buffer = body;
+        self.state = State::Skipping { body_left: None, skipped: 0 };
     }
 
     /// What the buffered bytes amount to; `None` if more are needed.

@@ -37,16 +37,36 @@ pub(crate) fn dispatch(
 ) -> BoxFuture<'static, jsonrpc::Result<Value>> {
     let answer = async move {
         match request {
-            ClientRequest::SessionNew => call::<method::SessionNew, _>(params, |p| session::new(server, p)).await,
-            ClientRequest::SessionList => call::<method::SessionList, _>(params, |p| session::list(server, p)).await,
-            ClientRequest::SessionResume => call::<method::SessionResume, _>(params, |p| session::resume(server, p)).await,
-            ClientRequest::SessionPrompt => call::<method::SessionPrompt, _>(params, |p| session::prompt(server, p)).await,
-            ClientRequest::SessionCancel => call::<method::SessionCancel, _>(params, |p| session::cancel(server, p)).await,
-            ClientRequest::SessionDelete => call::<method::SessionDelete, _>(params, |p| session::delete(server, p)).await,
-            ClientRequest::SessionRename => call::<method::SessionRename, _>(params, |p| session::rename(server, p)).await,
-            ClientRequest::ContextReport => call::<method::ContextReport, _>(params, |p| context::report(server, p)).await,
-            ClientRequest::ModelsList => call::<method::ModelsList, _>(params, |p| info::models(server, p)).await,
-            ClientRequest::SettingsGet => call::<method::SettingsGet, _>(params, |p| info::settings(server, p)).await,
+            ClientRequest::SessionNew => {
+                call::<method::SessionNew, _>(params, |p| session::new(server, p)).await
+            }
+            ClientRequest::SessionList => {
+                call::<method::SessionList, _>(params, |p| session::list(server, p)).await
+            }
+            ClientRequest::SessionResume => {
+                call::<method::SessionResume, _>(params, |p| session::resume(server, p)).await
+            }
+            ClientRequest::SessionPrompt => {
+                call::<method::SessionPrompt, _>(params, |p| session::prompt(server, p)).await
+            }
+            ClientRequest::SessionCancel => {
+                call::<method::SessionCancel, _>(params, |p| session::cancel(server, p)).await
+            }
+            ClientRequest::SessionDelete => {
+                call::<method::SessionDelete, _>(params, |p| session::delete(server, p)).await
+            }
+            ClientRequest::SessionRename => {
+                call::<method::SessionRename, _>(params, |p| session::rename(server, p)).await
+            }
+            ClientRequest::ContextReport => {
+                call::<method::ContextReport, _>(params, |p| context::report(server, p)).await
+            }
+            ClientRequest::ModelsList => {
+                call::<method::ModelsList, _>(params, |p| info::models(server, p)).await
+            }
+            ClientRequest::SettingsGet => {
+                call::<method::SettingsGet, _>(params, |p| info::settings(server, p)).await
+            }
             ClientRequest::Doctor => call::<method::Doctor, _>(params, |p| info::doctor(server, p)).await,
         }
     };
@@ -148,7 +168,10 @@ mod tests {
             json!({ "sessionId": "x", "prompt": [{ "type": "text" }] }),
             expect!["missing field `text`"],
         );
-        check::<ListSessionsParams>(json!({ "limit": -1 }), expect!["limit: invalid value: integer `-1`, expected u32"]);
+        check::<ListSessionsParams>(
+            json!({ "limit": -1 }),
+            expect!["limit: invalid value: integer `-1`, expected u32"],
+        );
         check::<ListSessionsParams>(json!([1]), expect!["invalid type: integer `1`, expected a string"]);
     }
 

@@ -78,6 +78,12 @@ where
         self.server.outbound().respond(Response::from_error(bad.id, bad.error), slot);
     }
 
+    /// Resolves when every request is answered and the client has read the answers.
+    pub(crate) async fn all_answered(&self) {
+        let all = u32::try_from(MAX_UNANSWERED).unwrap_or(u32::MAX);
+        drop(self.slots.acquire_many(all).await);
+    }
+
     pub(crate) fn shutdown_received(&self) -> bool {
         self.phase == Phase::ShutDown
     }
@@ -211,11 +217,7 @@ fn escape_uris(params: &mut Value) {
 }
 
 /// Every request gets exactly one answer, also where the router has none: after a panic, or to an unknown `$/` method.
-fn respond<E>(
-    id: Id,
-    method: &str,
-    done: std::thread::Result<Result<Option<Response>, E>>,
-) -> Response {
+fn respond<E>(id: Id, method: &str, done: std::thread::Result<Result<Option<Response>, E>>) -> Response {
     match done {
         Ok(Ok(Some(response))) => response,
         Ok(Ok(None)) => {

@@ -16,6 +16,8 @@ mod lifecycle;
 mod message;
 mod outbound;
 mod server;
+#[cfg(test)]
+mod testing;
 mod uri;
 
 use std::path::PathBuf;
@@ -77,7 +79,14 @@ where
         () = outbound.broken() => End::OutputClosed,
     };
     tracing::info!(?end, "ending");
-    if timeout(ENDING_LIMIT, server.shut_down()).await.is_err() {
+    let ending = async {
+        server.shut_down().await;
+        // A client that only closed its own side may still be reading.
+        if end == End::InputClosed {
+            ingress.all_answered().await;
+        }
+    };
+    if timeout(ENDING_LIMIT, ending).await.is_err() {
         tracing::warn!("not everything ended in time");
     }
     outbound.close();

@@ -23,8 +23,9 @@ pub(crate) struct BadMessage {
 }
 
 pub(crate) fn parse(body: &[u8]) -> Result<Incoming<'_>, BadMessage> {
-    let text = std::str::from_utf8(body)
-        .map_err(|error| bad(Id::Null, ErrorCode::ParseError, format!("the message is not UTF-8: {error}")))?;
+    let text = std::str::from_utf8(body).map_err(|error| {
+        bad(Id::Null, ErrorCode::ParseError, format!("the message is not UTF-8: {error}"))
+    })?;
     if text.trim_ascii_start().starts_with('[') {
         let problem = "batches are not part of the Language Server Protocol".to_owned();
         return Err(bad(Id::Null, ErrorCode::InvalidRequest, problem));
@@ -40,9 +41,8 @@ pub(crate) fn parse(body: &[u8]) -> Result<Incoming<'_>, BadMessage> {
             bad(Id::Null, ErrorCode::InvalidRequest, problem)
         })?),
     };
-    let invalid = |problem: &str| {
-        bad(id.clone().unwrap_or_default(), ErrorCode::InvalidRequest, problem.to_owned())
-    };
+    let invalid =
+        |problem: &str| bad(id.clone().unwrap_or_default(), ErrorCode::InvalidRequest, problem.to_owned());
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return Err(invalid("`jsonrpc` is not \"2.0\""));
     }
@@ -136,12 +136,18 @@ mod tests {
 
     #[test]
     fn kinds_are_told_apart() {
-        check(r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[1]}}"#, expect![[r#"request 1 a {"x":[1]}"#]]);
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[1]}}"#,
+            expect![[r#"request 1 a {"x":[1]}"#]],
+        );
         check(r#"{"jsonrpc":"2.0","id":"x","method":"a"}"#, expect![[r#"request "x" a -"#]]);
         check(r#"{"jsonrpc":"2.0","method":"a","params":null}"#, expect!["notification a null"]);
         check(r#"{"jsonrpc":"2.0","id":7,"result":null}"#, expect!["response 7 null"]);
         check(r#"{"jsonrpc":"2.0","id":7,"result":1,"error":null}"#, expect!["response 7 1"]);
-        check(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no","x":1}}"#, expect!["response 7 error -32601 no"]);
+        check(
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no","x":1}}"#,
+            expect!["response 7 error -32601 no"],
+        );
         check(r#"{"jsonrpc":"2.0","id":7,"error":"odd"}"#, expect![[r#"response 7 error 0 "odd""#]]);
         check(r#"{"jsonrpc":"2.0","id":1,"method":"a\u0062"}"#, expect!["request 1 ab -"]);
     }
@@ -151,14 +157,31 @@ mod tests {
         check("", expect!["bad null -32700 EOF while parsing a value at line 1 column 0"]);
         check("{", expect!["bad null -32700 EOF while parsing an object at line 1 column 1"]);
         check("nonsense", expect!["bad null -32700 expected ident at line 1 column 2"]);
-        check("17", expect!["bad null -32600 invalid type: integer `17`, expected struct Envelope at line 1 column 2"]);
+        check(
+            "17",
+            expect![
+                "bad null -32600 invalid type: integer `17`, expected struct Envelope at line 1 column 2"
+            ],
+        );
         check(" [{}]", expect!["bad null -32600 batches are not part of the Language Server Protocol"]);
         check("{}", expect![[r#"bad null -32600 `jsonrpc` is not "2.0""#]]);
-        check(r#"{"jsonrpc":"1.0","id":3,"method":"a"}"#, expect![[r#"bad 3 -32600 `jsonrpc` is not "2.0""#]]);
-        check(r#"{"jsonrpc":"2.0","id":3}"#, expect!["bad 3 -32600 the message has neither a method nor a result"]);
+        check(
+            r#"{"jsonrpc":"1.0","id":3,"method":"a"}"#,
+            expect![[r#"bad 3 -32600 `jsonrpc` is not "2.0""#]],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":3}"#,
+            expect!["bad 3 -32600 the message has neither a method nor a result"],
+        );
         check(r#"{"jsonrpc":"2.0","id":3,"method":5}"#, expect!["bad 3 -32600 `method` is not a string"]);
-        check(r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, expect!["bad null -32600 the id 1.5 is neither an integer nor a string"]);
-        check(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}"#, expect!["bad null -32600 duplicate field `id` at line 1 column 25"]);
+        check(
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#,
+            expect!["bad null -32600 the id 1.5 is neither an integer nor a string"],
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"a"}"#,
+            expect!["bad null -32600 duplicate field `id` at line 1 column 28"],
+        );
     }
 
     #[test]

@@ -56,7 +56,12 @@ impl Outbound {
 
     /// Asks the client, after everything that `session` (or, without one, any session) has told so far. Dropping the
     /// future withdraws the question: if it was not sent yet, it never is.
-    pub(crate) fn request(&self, session: Option<&str>, method: &'static str, params: &impl Serialize) -> Asked {
+    pub(crate) fn request(
+        &self,
+        session: Option<&str>,
+        method: &'static str,
+        params: &impl Serialize,
+    ) -> Asked {
         let (sender, receiver) = oneshot::channel();
         let params = serde_json::to_value(params).unwrap_or_default();
         let id = self.queue().push_request(session, method, params, sender, Instant::now());
@@ -100,7 +105,8 @@ impl Outbound {
     /// Shows a turn as work in progress, under a token that the client is asked to accept first.
     pub(crate) fn offer_progress(&self, session: &str, turn: &str) {
         let token = self.queue().offer_progress(session, turn);
-        let asked = self.request(None, "window/workDoneProgress/create", &serde_json::json!({ "token": token }));
+        let asked =
+            self.request(None, "window/workDoneProgress/create", &serde_json::json!({ "token": token }));
         let (outbound, turn) = (self.clone(), turn.to_owned());
         tokio::spawn(async move {
             let accepted = asked.await.is_ok();

@@ -1,10 +1,6 @@
 //! The server's shared state, and its part in LSP's own requests: `initialize`, `shutdown`, `executeCommand`.
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use agent::{Agent, Dependencies};
 use ls_types::{
@@ -120,7 +116,9 @@ impl Server {
     /// Shows a turn as work in progress, under the client's token if it gave one.
     pub(crate) fn show_turn(&self, session: &str, turn: &str, token: Option<ProgressToken>) {
         match token {
-            Some(ProgressToken::Number(number)) => self.outbound().begin_progress(session, turn, number.into()),
+            Some(ProgressToken::Number(number)) => {
+                self.outbound().begin_progress(session, turn, number.into())
+            }
             Some(ProgressToken::String(text)) => self.outbound().begin_progress(session, turn, text.into()),
             None if self.client().is_some_and(|client| client.work_done_progress) => {
                 self.outbound().offer_progress(session, turn);

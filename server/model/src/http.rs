@@ -97,7 +97,12 @@ impl Clients {
             Kind::Plain => builder.tls_certs_only([]),
             Kind::Secure => builder.tls_certs_merge(self.authorities()),
         };
-        builder.build().map_err(|error| format!("cannot set up HTTPS: {}", causes(&error)))
+        builder.build().map_err(|error| {
+            format!(
+                "cannot set up HTTPS: {}; install the system's ca-certificates or set SSL_CERT_FILE",
+                causes(&error)
+            )
+        })
     }
 
     /// A file that cannot be used is reported and left out: the system's certificates may do.

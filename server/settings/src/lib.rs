@@ -5,13 +5,13 @@
 pub mod directories;
 pub mod environment;
 mod json;
-pub mod local;
 mod load;
+pub mod local;
 mod merge;
 mod restrict;
 mod settings;
 
 pub use environment::Environment;
-pub use local::add_allow_rule;
 pub use load::{Diagnostic, Loaded, Sources};
+pub use local::add_allow_rule;
 pub use settings::{Budgets, Entry, ModelSettings, PermissionMode, Permissions, Settings, schema};

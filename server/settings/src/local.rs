@@ -19,7 +19,8 @@ pub enum LocalError {
 pub fn add_allow_rule(folder: &Path, rule: &str) -> Result<(), LocalError> {
     let path = folder.join(".claude/settings.local.json");
     let file = path.display().to_string();
-    let by_hand = |why: &str| LocalError::ByHand { file: file.clone(), why: why.to_owned(), rule: rule.to_owned() };
+    let by_hand =
+        |why: &str| LocalError::ByHand { file: file.clone(), why: why.to_owned(), rule: rule.to_owned() };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}".to_owned(),
@@ -65,7 +66,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".claude/settings.local.json");
         add_allow_rule(folder.path(), "Bash(cargo test:*)").unwrap();
-        fs::write(&path, fs::read_to_string(&path).unwrap().replacen('{', "{\n  \"model\": \"opus\",", 1)).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap().replacen('{', "{\n  \"model\": \"opus\",", 1))
+            .unwrap();
         add_allow_rule(folder.path(), "Bash(cargo test:*)").unwrap();
         add_allow_rule(folder.path(), "Edit(src/**)").unwrap();
         expect![[r#"

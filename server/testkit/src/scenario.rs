@@ -18,7 +18,7 @@
 //! | `expect asked` | the permissions asked for so far |
 //! | `expect tree`, `expect file path=P`, `expect buffer path=P` | the workspace now |
 //!
-//! `<workspace>` and `<home>` stand for their paths in both directions. With `UPDATE_EXPECT=1` the bodies of `expect`
+//! `<workspace>`, `<home>` and `<model>` stand for two paths and the model's address in both directions. With `UPDATE_EXPECT=1` the bodies of `expect`
 //! blocks are rewritten instead of compared.
 
 mod parse;
@@ -115,6 +115,8 @@ struct Run {
     connect: Connect,
     permissions: Arc<Mutex<VecDeque<Value>>>,
     answers: Arc<Mutex<VecDeque<String>>>,
+    /// Questions that the scenario has no answer to.
+    surprises: Arc<Mutex<Vec<String>>>,
     /// The server, its session and the last turn, once there is one.
     client: Option<LspClient>,
     session: Option<String>,
@@ -135,6 +137,7 @@ impl Run {
             connect,
             permissions: Arc::default(),
             answers: Arc::default(),
+            surprises: Arc::default(),
             client: None,
             session: None,
             turn: None,
@@ -145,6 +148,8 @@ impl Run {
             run.step(block).await;
         }
         run.stop().await;
+        let surprises = run.surprises.lock().expect("no handler panics").join("\n");
+        assert!(surprises.is_empty(), "questions without an answer:\n{surprises}");
         let unused = run.permissions.lock().expect("no handler panics").len();
         assert_eq!(unused, 0, "answers to questions for permission were never used");
         assert_eq!(
@@ -256,22 +261,18 @@ impl Run {
         for ignored in ["$/progress", "window/logMessage"] {
             client.ignore(ignored);
         }
-        let permissions = self.permissions.clone();
+        let (permissions, surprises) = (self.permissions.clone(), self.surprises.clone());
         client.on_request("reverie/permission/ask", move |params| {
             match permissions.lock().expect("no handler panics").pop_front() {
                 Some(answer) => Answer::Result(answer),
-                None => {
-                    Answer::Error { code: -32603, message: format!("the scenario does not answer: {params}") }
-                }
+                None => surprise(&surprises, params),
             }
         });
-        let answers = self.answers.clone();
+        let (answers, surprises) = (self.answers.clone(), self.surprises.clone());
         client.on_request("reverie/user/ask", move |params| {
             match answers.lock().expect("no handler panics").pop_front() {
                 Some(answer) => Answer::Result(json!({ "answer": answer })),
-                None => {
-                    Answer::Error { code: -32603, message: format!("the scenario does not answer: {params}") }
-                }
+                None => surprise(&surprises, params),
             }
         });
         let answers = self.answers.clone();
@@ -329,7 +330,7 @@ impl Run {
         let options = LayoutOptions {
             each_tool: false,
             prefix_sizes: false,
-            replacements: self.fixture.replacements(),
+            replacements: self.replacements(),
             ..LayoutOptions::default()
         };
         layout(&request.body, &options)
@@ -361,18 +362,23 @@ impl Run {
     }
 
     fn filled_in(&self, text: &str) -> String {
-        self.fixture
-            .replacements()
-            .iter()
-            .fold(text.to_owned(), |text, (path, name)| text.replace(name, path))
+        self.replacements().iter().fold(text.to_owned(), |text, (value, name)| text.replace(name, value))
     }
 
     fn abstracted(&self, text: &str) -> String {
-        self.fixture
-            .replacements()
-            .iter()
-            .fold(text.to_owned(), |text, (path, name)| text.replace(path, name))
+        self.replacements().iter().fold(text.to_owned(), |text, (value, name)| text.replace(value, name))
     }
+
+    fn replacements(&self) -> Vec<(String, String)> {
+        let mut replacements = self.fixture.replacements();
+        replacements.push((self.model.url(), "<model>".to_owned()));
+        replacements
+    }
+}
+
+fn surprise(surprises: &Mutex<Vec<String>>, params: &Value) -> Answer {
+    surprises.lock().expect("no handler panics").push(params.to_string());
+    Answer::Error { code: -32603, message: "the scenario has no answer".to_owned() }
 }
 
 /// For scripts outside of scenarios: the same text form of a reply.

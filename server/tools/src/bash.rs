@@ -31,7 +31,7 @@ pub struct Bash;
 /// - The working directory carries over from one command to the next; variables, functions and options do not.
 /// - There is no terminal and no input: programs that ask must be told not to (-y, --no-edit, -m "message").
 /// - Processes that still run when the command ends are stopped. Start servers and watchers with
-/// run_in_background and read them with BashOutput.
+///   run_in_background and read them with BashOutput.
 /// - Of a long output the beginning and the end are shown: 30,000 characters in all.
 /// - To find, read or change files, Grep, Glob, Read and Edit are faster and also see unsaved editor buffers.
 #[derive(Deserialize, JsonSchema)]

@@ -120,7 +120,7 @@ fn find(query: &Query, matcher: &GlobMatcher, context: &ToolContext, stop: &Stop
     };
     scope.walk().run(|| {
         Box::new(|entry| {
-            if stop.requested() {
+            if stop.looking() {
                 return WalkState::Quit;
             }
             match entry {

@@ -3,18 +3,17 @@
 //! Two passes: all files are searched for which match and how often (`scan.rs`), then the lines to show are
 //! taken from the newest of them (`lines.rs`). So memory is bounded by what is shown, not by what matches.
 
+mod engine;
 mod filter;
 mod lines;
-mod matcher;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use grep_regex::RegexMatcher;
 use ignore::types::{Types, TypesBuilder};
 use permissions::Access;
 use schemars::JsonSchema;
@@ -175,7 +174,7 @@ fn file_type(name: &str) -> Result<Types, ToolFailure> {
 }
 
 fn run(query: &Query, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, ToolFailure> {
-    let matcher = matcher::build(query)?;
+    let matcher = engine::matcher(query)?;
     let metadata = std::fs::metadata(&query.base);
     let unsaved = search::unsaved_below(&query.base, &context.workspace);
     let scan = scan::Scan { query, matcher: &matcher, unsaved: &unsaved, stop };
@@ -273,41 +272,4 @@ fn rows(files: &[Find], row: impl Fn(&Find) -> String) -> (String, Vec<PathBuf>)
         shown.push(file.path.clone());
     }
     (text, shown)
-}
-
-/// A searcher like ripgrep's for a tree: no memory maps, binary files left at their first NUL.
-fn searcher(query: &Query, matcher: &RegexMatcher, context: Option<Context>) -> grep_searcher::Searcher {
-    use grep_matcher::Matcher;
-    let mut builder = grep_searcher::SearcherBuilder::new();
-    if let Some(terminator) = matcher.line_terminator() {
-        builder.line_terminator(terminator);
-    }
-    builder
-        .multi_line(query.multiline)
-        .binary_detection(grep_searcher::BinaryDetection::quit(0))
-        .heap_limit(Some(scan::MAX_HEAP))
-        .line_number(context.is_some())
-        .before_context(context.map_or(0, |context| context.before))
-        .after_context(context.map_or(0, |context| context.after));
-    builder.build()
-}
-
-/// Opens a file for a search that may be told to stop inside it.
-fn open(path: &Path, stop: &Stop) -> std::io::Result<Interruptible> {
-    Ok(Interruptible { file: std::fs::File::open(path)?, stop: stop.clone() })
-}
-
-/// A file that seems to end where the search was told to stop.
-struct Interruptible {
-    file: std::fs::File,
-    stop: Stop,
-}
-
-impl std::io::Read for Interruptible {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.stop.requested() {
-            return Ok(0);
-        }
-        self.file.read(buffer)
-    }
 }

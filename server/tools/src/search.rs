@@ -30,23 +30,38 @@ use crate::{
 /// After this a search ends with what it has.
 const WALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a search may take to notice that it should end.
-const STOPPING: Duration = Duration::from_secs(2);
+/// How long a search may then take to show what it has found, and to notice that it should not even do that.
+const SHOWING: Duration = Duration::from_secs(2);
+const STOPPING: Duration = Duration::from_millis(500);
 
 /// Folders of the kernel, where reading a file may never end. Only searched when named.
 const VIRTUAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Tells a search to end with what it has.
+/// Tells a search to look no further, and then to end even what it has found so far.
 #[derive(Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop {
+    looking: Arc<AtomicBool>,
+    everything: Arc<AtomicBool>,
+}
 
 impl Stop {
-    pub(crate) fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// Whether to search no more files.
+    pub(crate) fn looking(&self) -> bool {
+        self.looking.load(Ordering::Relaxed)
     }
 
-    fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// Whether to return at once.
+    pub(crate) fn everything(&self) -> bool {
+        self.everything.load(Ordering::Relaxed)
+    }
+
+    fn stop_looking(&self) {
+        self.looking.store(true, Ordering::Relaxed);
+    }
+
+    fn stop_everything(&self) {
+        self.stop_looking();
+        self.everything.store(true, Ordering::Relaxed);
     }
 }
 
@@ -140,7 +155,13 @@ pub(crate) async fn on_own_thread<T: Send + 'static>(
         biased;
         () = context.cancel.cancelled() => return Err(ToolFailure("the search was cancelled".to_owned())),
         result = &mut receiver => return received(result),
-        () = tokio::time::sleep(WALL_LIMIT) => stop.request(),
+        () = tokio::time::sleep(WALL_LIMIT) => stop.stop_looking(),
+    }
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => return Err(ToolFailure("the search was cancelled".to_owned())),
+        result = &mut receiver => return received(result),
+        () = tokio::time::sleep(SHOWING) => stop.stop_everything(),
     }
     match tokio::time::timeout(STOPPING, receiver).await {
         Ok(result) => received(result),
@@ -164,7 +185,7 @@ struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.request();
+        self.0.stop_everything();
     }
 }
 
@@ -183,7 +204,7 @@ pub(crate) fn cannot_search(path: &Path, error: &std::io::Error, context: &ToolC
 /// What a reader should know beside the finds, each in brackets.
 pub(crate) fn notes(totals: Totals, stop: &Stop) -> Vec<String> {
     let mut notes = Vec::new();
-    if stop.requested() {
+    if stop.looking() {
         let seconds = WALL_LIMIT.as_secs();
         notes.push(format!("[stopped after {seconds} s: not all files were searched; narrow the path]"));
     }

@@ -46,7 +46,14 @@ fn sessions_of_both_programs_are_listed_newest_first() {
     transcript.append(&Record::Prefix(prefix)).unwrap();
     let text = format!("Please\n explain   {}", "the engine ".repeat(60));
     transcript.append(&Record::Message(user(1, &text))).unwrap();
-    check(&directory, expect![[""]]);
+    check(
+        &directory,
+        expect![[r#"
+        2: "Widen the carry" "Why does the carry stop at column 20?" 2025-10-02T09:00:02Z None Some("/home/ada/engine")
+        1: "Fix the carry of the engine" "Why does the carry stop at column 20?" 2025-10-02T08:00:14.123Z None Some("/home/ada/engine")
+        6: "Please explain the engine the engine the engine the engine the engine the engine…" "Please explain the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine the engine…" 2025-06-15T15:06:41Z None Some("/home/ada")
+    "#]],
+    );
 }
 
 #[test]
@@ -58,7 +65,13 @@ fn a_damaged_transcript_is_listed() {
     write(1, format!("\0\0\0\n{{\"type\":\"user\",{time},\"message\":{{\"content\":\"torn").as_bytes());
     let line = format!("{{\"type\":\"user\",\"uuid\":\"1\",{time},\"message\":{{\"content\":\"whole\"}}}}");
     write(2, format!("\u{feff}rubbish\r\n{line}\r\n{{\"torn").as_bytes());
-    check(&directory, expect![[""]]);
+    check(
+        &directory,
+        expect![[r#"
+        1: "Untitled session" "" 2025-01-01T00:00:00Z None None
+        2: "whole" "whole" 2025-01-01T00:00:00Z None None
+    "#]],
+    );
 }
 
 #[test]

@@ -86,11 +86,12 @@ fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> St
     facts.extend(old.last().map(|message| format!("Last activity: {}", message.timestamp)));
     section(&mut text, "Project", facts);
 
-    let contents = Contents::of(old);
+    let mut contents = Contents::of(old);
     section(&mut text, "Files that were worked with, newest first", contents.files);
     if loaded.strategy == Strategy::Minimal {
         let last = contents.prompts.last().cloned().into_iter();
         section(&mut text, "The last thing the user asked", last.collect());
+        contents.tasks.retain(|task| !task.starts_with("[completed]"));
     } else {
         section(&mut text, "What the user said", newest(contents.prompts, PROMPTS));
         section(&mut text, "Results of tools, shortened", newest(contents.results, RESULTS));
@@ -129,7 +130,10 @@ impl Contents {
                 Body::User { content } => content.iter().for_each(|block| contents.result(block)),
                 Body::Assistant { content, .. } => {
                     content.iter().for_each(|block| contents.call(block));
-                    let ends_turn = thread.get(position + 1).is_none_or(|next| is_prompt(next));
+                    let mut rest = thread.iter().skip(position + 1);
+                    let next =
+                        rest.find(|next| matches!(next.body, Body::User { .. } | Body::Assistant { .. }));
+                    let ends_turn = next.is_none_or(|next| is_prompt(next));
                     let last = content.iter().rev().find_map(plain_text).filter(|_| ends_turn);
                     contents.conclusions.extend(last.map(|text| shorten(text, LONG)));
                 }

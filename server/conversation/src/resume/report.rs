@@ -31,106 +31,133 @@ impl Report {
 
     /// Worst first.
     pub(super) fn sentences(&self, damage: &Damage, bytes: u64, loaded: &Loaded) -> Vec<String> {
-        let mut sentences = Vec::new();
-        let mut say = |number: u64, sentence: String| {
-            if number > 0 {
-                sentences.push(sentence);
-            }
-        };
-        let nothing = u64::from(bytes > 0 && loaded.thread.is_empty());
-        say(nothing, format!("The transcript holds {bytes} bytes but no message that could be read."));
+        let empty = u64::from(bytes > 0 && loaded.thread.is_empty());
         let torn = u64::from(damage.torn_tail);
-        say(torn, "The last record was cut off in the middle and was left out.".to_owned());
-        let first = damage.first_bad_line.unwrap_or_default();
-        let bad = count(damage.bad_lines, "damaged line was", "damaged lines were");
-        say(damage.bad_lines, format!("{bad} skipped (the first is line {first})."));
-        let recovered = count(damage.recovered, "record was", "records were");
-        say(damage.recovered, format!("{recovered} recovered from damaged lines."));
-        let long = count(damage.oversized_lines, "line was", "lines were");
-        say(damage.oversized_lines, format!("{long} too long to be read and skipped."));
-        let nul = count(damage.nul_runs, "run of NUL bytes was", "runs of NUL bytes were");
-        say(damage.nul_runs, format!("{nul} skipped."));
-        let glued = count(damage.glued_lines, "line held", "lines held");
-        say(damage.glued_lines, format!("{glued} several records; all of them were read."));
-        let unreadable = count(self.unreadable, "message was", "messages were");
-        say(self.unreadable, format!("{unreadable} unreadable and left out."));
-        let broken = count(self.broken_text, "message contained", "messages contained");
-        say(self.broken_text, format!("{broken} invalid characters, which were replaced."));
-        let nameless = count(damage.without_uuid, "message had", "messages had");
-        say(damage.without_uuid, format!("{nameless} no id and got one."));
-        let twice = count(self.duplicates, "record was", "records were");
-        say(self.duplicates, format!("{twice} there twice; the first copy counts."));
-        let dangling = count(
-            self.dangling,
-            "message followed one that is missing; it now follows",
-            "messages followed ones that are missing; they now follow",
-        );
-        say(self.dangling, format!("{dangling} the nearest earlier message."));
-        let loops = count(self.loops, "loop", "loops");
-        say(self.loops, format!("{loops} in the order of the messages were opened."));
-        let stitched = count(
-            self.stitched,
-            "piece of the history had lost its beginning and was",
-            "pieces of the history had lost their beginning and were",
-        );
-        say(self.stitched, format!("{stitched} tied to what came before."));
-        let before = count(self.before, "earlier message belongs", "earlier messages belong");
-        say(self.before, format!("{before} to a conversation that was begun anew; it stays in the file."));
-        let elsewhere = count(
-            self.elsewhere,
-            "message lies on another branch and stays",
-            "messages lie on other branches and stay",
-        );
-        say(self.elsewhere, format!("{elsewhere} in the file."));
-        let older = count(self.left_on_disk, "oldest message stays", "oldest messages stay");
-        say(self.left_on_disk, format!("The history is very long: the {older} in the file only."));
-        let interrupted = count(
-            self.interrupted,
-            "tool call had no result and counts",
-            "tool calls had no result and count",
-        );
-        say(self.interrupted, format!("{interrupted} as interrupted."));
-        let orphans = count(
-            self.orphaned_results,
-            "tool result answered no call and was",
-            "tool results answered no call and were",
-        );
-        say(self.orphaned_results, format!("{orphans} left out."));
-        let silent = count(
-            self.silent_attachments,
-            "attachment of another program was",
-            "attachments of another program were",
-        );
-        say(
-            self.silent_attachments,
-            format!("{silent} kept without the text that was sent; the model will not see them again."),
-        );
-        let newer = count(damage.newer_records, "record is", "records are");
+        let first_bad = damage.first_bad_line.unwrap_or_default();
         let format = damage.newest_format;
-        say(
-            damage.newer_records,
-            format!(
-                "{newer} of a newer format ({format}; this version knows {FORMAT_VERSION}) and was read as far as known."
-            ),
-        );
-        let unknown: u64 = damage.unknown_kinds.values().sum();
+        let unknown = damage.unknown_kinds.values().sum();
         let kinds: Vec<&str> =
             damage.unknown_kinds.keys().map(|kind| if kind.is_empty() { "none" } else { kind }).collect();
-        let number = count(unknown, "record is", "records are");
-        say(
-            unknown,
-            format!(
-                "{number} of a kind this version does not know ({}) and was left as it is.",
-                kinds.join(", ")
+        let kinds = kinds.join(", ");
+        let told = [
+            told(
+                empty,
+                &format!("The transcript holds {bytes} bytes but no message that could be read."),
+                "",
             ),
-        );
-        sentences
+            told(torn, "The last record was cut off in the middle and was left out.", ""),
+            told(
+                damage.bad_lines,
+                &format!("1 damaged line was skipped (line {first_bad})."),
+                &format!("# damaged lines were skipped (the first is line {first_bad})."),
+            ),
+            told(
+                damage.recovered,
+                "1 record was recovered from a damaged line.",
+                "# records were recovered from damaged lines.",
+            ),
+            told(
+                damage.oversized_lines,
+                "1 line was too long to be read and was skipped.",
+                "# lines were too long to be read and were skipped.",
+            ),
+            told(damage.nul_runs, "1 run of NUL bytes was skipped.", "# runs of NUL bytes were skipped."),
+            told(
+                damage.glued_lines,
+                "1 line held several records; all of them were read.",
+                "# lines held several records; all of them were read.",
+            ),
+            told(
+                self.unreadable,
+                "1 message was unreadable and was left out.",
+                "# messages were unreadable and were left out.",
+            ),
+            told(
+                self.broken_text,
+                "1 message contained invalid characters, which were replaced.",
+                "# messages contained invalid characters, which were replaced.",
+            ),
+            told(
+                damage.without_uuid,
+                "1 message had no id and got one.",
+                "# messages had no id and got one.",
+            ),
+            told(
+                self.duplicates,
+                "1 record was there twice; the first copy counts.",
+                "# records were there twice; the first copies count.",
+            ),
+            told(
+                self.dangling,
+                "1 message followed one that is missing; it now follows the nearest earlier one.",
+                "# messages followed ones that are missing; they now follow the nearest earlier ones.",
+            ),
+            told(
+                self.loops,
+                "1 loop in the order of the messages was opened.",
+                "# loops in the order of the messages were opened.",
+            ),
+            told(
+                self.stitched,
+                "1 piece of the history had lost its beginning and was tied to what came before.",
+                "# pieces of the history had lost their beginning and were tied to what came before.",
+            ),
+            told(
+                self.before,
+                "1 earlier message belongs to a conversation that was begun anew; it stays in the file.",
+                "# earlier messages belong to a conversation that was begun anew; they stay in the file.",
+            ),
+            told(
+                self.elsewhere,
+                "1 message lies on another branch and stays in the file.",
+                "# messages lie on other branches and stay in the file.",
+            ),
+            told(
+                self.left_on_disk,
+                "The history is very long: its oldest message stays in the file only.",
+                "The history is very long: its # oldest messages stay in the file only.",
+            ),
+            told(
+                self.interrupted,
+                "1 tool call had no result and counts as interrupted.",
+                "# tool calls had no result and count as interrupted.",
+            ),
+            told(
+                self.orphaned_results,
+                "1 tool result answered no call and was left out.",
+                "# tool results answered no call and were left out.",
+            ),
+            told(
+                self.silent_attachments,
+                "1 attachment of another program has no text that could be sent again.",
+                "# attachments of another program have no text that could be sent again.",
+            ),
+            told(
+                damage.newer_records,
+                &format!(
+                    "1 record has a newer format ({format}, not {FORMAT_VERSION}) and was read as far as it is known."
+                ),
+                &format!(
+                    "# records have a newer format (up to {format}, not {FORMAT_VERSION}) and were read as far as it is known."
+                ),
+            ),
+            told(
+                unknown,
+                &format!("1 record is of a kind this version does not know ({kinds}) and was left as it is."),
+                &format!(
+                    "# records are of kinds this version does not know ({kinds}) and were left as they are."
+                ),
+            ),
+        ];
+        told.into_iter().flatten().collect()
     }
 }
 
-fn count(number: u64, one: &str, many: &str) -> String {
+/// `#` stands for the number.
+fn told(number: u64, one: &str, many: &str) -> Option<String> {
     match number {
-        1 => format!("1 {one}"),
-        _ => format!("{number} {many}"),
+        0 => None,
+        1 => Some(one.to_owned()),
+        _ => Some(many.replacen('#', &number.to_string(), 1)),
     }
 }

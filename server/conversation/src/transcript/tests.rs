@@ -61,7 +61,7 @@ fn what_comes_after_a_torn_record_is_not_hidden_by_it() {
     transcript.append(&message(2, "two")).unwrap();
     let loaded = load(directory.path(), &stamp().session, None).unwrap();
     assert_eq!((loaded.thread.len(), loaded.strategy), (2, Strategy::Full));
-    assert_eq!(loaded.repairs, ["1 damaged line was skipped (the first is line 2)."]);
+    assert_eq!(loaded.repairs, ["1 damaged line was skipped (line 2)."]);
 }
 
 #[test]

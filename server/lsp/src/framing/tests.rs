@@ -92,7 +92,10 @@ async fn bad_headers_cost_only_their_own_frame() {
         ("Content-Length: -5\r\n\r\n{\"x\":1}", "Content-Length `-5` is not a size"),
         ("Content-Length: many\r\n\r\n{}", "Content-Length `many` is not a size"),
         ("Content-Length:\r\n\r\n{}", "Content-Length `` is not a size"),
-        ("Content-Length: 99999999999999999999999\r\n\r\n{}", "Content-Length `99999999999999999999999` is not a size"),
+        (
+            "Content-Length: 99999999999999999999999\r\n\r\n{}",
+            "Content-Length `99999999999999999999999` is not a size",
+        ),
         ("Content-Length: +2\r\n\r\n{}", "Content-Length `+2` is not a size"),
         ("X: y\r\n\r\n{}", "the headers lack a Content-Length"),
         ("GET / HTTP/1.1\r\n\r\n", "`GET / HTTP/1.1` is not a header"),
@@ -116,7 +119,6 @@ async fn lengths_that_disagree_are_refused() {
         expect![[r#"
             ! two Content-Length headers disagree
             ! not JSON
-            ! `}Content-Length: 1` is not a header
             2
         "#]],
     )

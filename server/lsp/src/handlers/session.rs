@@ -92,8 +92,9 @@ fn prompt_part(part: PromptPart) -> jsonrpc::Result<agent::PromptPart> {
     Ok(match part {
         PromptPart::Text { text } => agent::PromptPart::Text(text),
         PromptPart::Mention { uri, range } => {
-            let path = uri::to_path(&uri)
-                .ok_or_else(|| Error::invalid_params(format!("prompt: `{uri}` is not the URI of a local file")))?;
+            let path = uri::to_path(&uri).ok_or_else(|| {
+                Error::invalid_params(format!("prompt: `{uri}` is not the URI of a local file"))
+            })?;
             agent::PromptPart::Mention { path, range: range.map(to_range) }
         }
         PromptPart::Image { media_type, data } => agent::PromptPart::Image { media_type, data },

@@ -230,7 +230,10 @@ impl Queue {
                 push_frame(batch, &Call { jsonrpc: "2.0", id: None, method, params: &params });
             }
             Outgoing::Update(params) => {
-                push_frame(batch, &Call { jsonrpc: "2.0", id: None, method: SessionUpdate::NAME, params: &params });
+                push_frame(
+                    batch,
+                    &Call { jsonrpc: "2.0", id: None, method: SessionUpdate::NAME, params: &params },
+                );
             }
         }
     }

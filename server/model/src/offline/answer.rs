@@ -7,7 +7,7 @@ pub(super) const INTRODUCTION: &str = "I am Reverie's offline model: a set of ru
 
 pub(super) const HELP: &str = "\
 I can:
-- find things in this workspace and quote them with file and line: \"where is the retry policy?\"
+- find things in this workspace and quote them with file and line: \"where is the parser?\"
 - say what this repository is and how to build or test it
 - remember: \"remember that …\", \"always …\", \"never …\", \"I am …\", \"we decided …\", or a leading `#`; and tell what I remember
 - read, list and search files: \"read src/main.rs:10-40\", \"list *.toml files\"

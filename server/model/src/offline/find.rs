@@ -12,7 +12,7 @@ use super::{
 };
 
 const DEFINES: &str =
-    r"\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface|var|let)\s+\w*";
+    r"\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface)\s+\w*";
 
 pub(super) fn step(situation: &Situation, terms: &[Term]) -> Step {
     if terms.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn step(situation: &Situation, terms: &[Term]) -> Step {
     if rounds == 1 { Step::Calls(widen(terms)) } else { Step::Answer(nothing(situation, terms)) }
 }
 
-/// From precise to broad: names as they are, words that stand together, definitions, any of the words.
+/// From precise to broad: names as they are, two words in one line, definitions, any of the words.
 fn search(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
     let names: Vec<String> = terms
         .iter()
@@ -44,20 +44,17 @@ fn search(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
         .collect();
     let words: Vec<String> =
         terms.iter().filter(|term| term.kind == TermKind::Word).map(|term| escaped(&term.stem)).collect();
-    let together: Vec<String> = words
-        .windows(2)
-        .filter_map(|pair| Some(format!(r"{}\w*[-_ ]?{}", pair.first()?, pair.get(1)?)))
-        .collect();
+    let together = pairs(&words);
     let mut patterns = Vec::new();
     if !names.is_empty() {
         patterns.push((either(&names), 60));
     }
     if !together.is_empty() {
-        patterns.push((either(&together), 40));
+        patterns.push((either(&together), 60));
     }
     let defined = if names.is_empty() { &words } else { &names };
     if !defined.is_empty() {
-        patterns.push((format!("{DEFINES}{}", either(defined)), 40));
+        patterns.push((format!("{DEFINES}{}", either(defined)), 100));
     }
     if !words.is_empty() {
         patterns.push((either(&words), 200));
@@ -73,6 +70,19 @@ fn search(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
         calls.push(grep(&either(&all), 60, Some(memory)));
     }
     calls
+}
+
+/// Two of the first few words in one line, in either order.
+fn pairs(words: &[String]) -> Vec<String> {
+    const WORDS: usize = 4;
+    let mut pairs = Vec::new();
+    for (at, one) in words.iter().take(WORDS).enumerate() {
+        for other in words.iter().take(WORDS).skip(at + 1) {
+            pairs.push(format!("{one}.*{other}"));
+            pairs.push(format!("{other}.*{one}"));
+        }
+    }
+    pairs
 }
 
 /// Second try when nothing was found: files named so, and beginnings of the words.
@@ -125,14 +135,21 @@ fn reads(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
             json!({"file_path": situation.absolute(&place.path), "limit": FILE_LINES}),
         ));
     }
+    let remembered = !calls.is_empty();
     for path in named_files(situation) {
         calls.push(ToolCall::new(
             "Read",
             json!({"file_path": situation.absolute(&path), "limit": FILE_LINES}),
         ));
     }
+    // With a memory that answers, only a line that has everything is worth showing beside it.
     let room = 3_usize.saturating_sub(calls.len()).max(1);
-    for place in best_places(situation, &all_hits(situation), terms).iter().take(room) {
+    let places = best_places(situation, &all_hits(situation), terms);
+    let wanted = places.iter().filter(|place| {
+        let lower = place.text.to_lowercase();
+        !remembered || terms.iter().all(|term| term.matches(&lower))
+    });
+    for place in wanted.take(room) {
         let path = situation.absolute(&place.path);
         if calls.iter().any(|call| call.input.get("file_path").and_then(Value::as_str) == Some(&path)) {
             continue;

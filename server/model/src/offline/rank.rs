@@ -18,7 +18,7 @@ pub(super) fn best_places(situation: &Situation, hits: &[Hit], terms: &[Term]) -
     let outside: Vec<&Hit> = hits.iter().filter(|hit| !situation.in_memory(&hit.path)).collect();
     let mut places = ranked(situation, &outside, terms);
     let best = places.first().map_or(0, |place| place.score);
-    places.retain(|place| place.score * 2 >= best);
+    places.retain(|place| place.score * 5 >= best * 3);
     places
 }
 
@@ -61,7 +61,7 @@ fn ranked(situation: &Situation, hits: &[&Hit], terms: &[Term]) -> Vec<Place> {
                 .iter()
                 .map(|hit| (line_score(&hit.text, terms), *hit))
                 .max_by(|(one, a), (other, b)| (one, b.line).cmp(&(other, a.line)))?;
-            let score = score + covered(&text, terms) + path_score(situation.relative(path), terms);
+            let score = score + 2 * covered(&text, terms) + path_score(situation.relative(path), terms);
             Some(Place { path: path.to_owned(), line: best.line, text: best.text.clone(), score })
         })
         .collect();
@@ -77,21 +77,42 @@ fn line_score(text: &str, terms: &[Term]) -> i64 {
     let lower = text.to_lowercase();
     let trimmed = lower.trim_start();
     let mut score = covered(&lower, terms);
+    if terms.iter().filter(|term| term.matches(&lower)).count() > 1 {
+        score += 3;
+    }
     if let Some(name) = defined_name(trimmed) {
-        score += 2 * terms.iter().filter(|term| term.matches(name)).map(Term::weight).sum::<i64>().min(6);
+        score += terms.iter().map(|term| definition_score(term, name)).max().unwrap_or(0);
     }
     if trimmed.starts_with("# ") || trimmed.starts_with("## ") || trimmed.starts_with("//!") {
         score += 2;
     } else if trimmed.starts_with("///") {
         score += 1;
     }
-    if ["use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod "]
-        .iter()
-        .any(|start| trimmed.starts_with(start))
-    {
-        score -= 3;
+    if is_mention(trimmed) {
+        score -= 4;
     }
     score
+}
+
+/// Imports name things that are elsewhere; literals and assertions only talk about them.
+fn is_mention(trimmed: &str) -> bool {
+    const STARTS: [&str; 12] = [
+        "use ", "pub use ", "import ", "from ", "#include", "mod ", "pub mod ", "\"", "(\"", "check(",
+        "assert", "expect(",
+    ];
+    STARTS.iter().any(|start| trimmed.starts_with(start))
+}
+
+/// A definition that is called what was asked for; one that only contains it somewhere says little.
+fn definition_score(term: &Term, name: &str) -> i64 {
+    let length = name.chars().count();
+    let asked = term.stem.chars().count();
+    match term.matches(name) {
+        true if name == term.text.to_lowercase() => 5,
+        true if length <= 2 * asked => 4,
+        true if length <= 4 * asked => 2,
+        _ => 0,
+    }
 }
 
 /// What a line defines: the word after `fn`, `struct`, `class` and their like.
@@ -116,17 +137,27 @@ fn defined_name(lower_case: &str) -> Option<&str> {
     const BEFORE: [&str; 9] =
         ["pub", "pub(crate)", "pub(super)", "async", "export", "default", "unsafe", "public", "private"];
     let mut words = lower_case.split_whitespace().skip_while(|word| BEFORE.contains(word));
-    KEYWORDS.contains(&words.next()?).then(|| words.next()).flatten()
+    let name = KEYWORDS.contains(&words.next()?).then(|| words.next()).flatten()?;
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
 fn path_score(path: &str, terms: &[Term]) -> i64 {
     let lower = path.to_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let stem = name.split('.').next().unwrap_or(name);
     let mut score = covered(name, terms);
-    if ["test", "fixture", "bench", "example"].iter().any(|word| lower.contains(word))
-        && !terms.iter().any(|term| term.stem.contains("test"))
-    {
-        score -= 3;
+    if terms.iter().any(|term| term.text.to_lowercase() == stem || term.stem == stem) {
+        score += 3;
+    }
+    let example = |part: &str| {
+        let name = part.split('.').next().unwrap_or(part);
+        ["test", "tests", "spec", "fixtures", "testdata", "benches", "examples"].contains(&name)
+            || name.starts_with("test_")
+            || name.ends_with("_test")
+            || part.contains(".test.")
+    };
+    if lower.split('/').any(example) && !terms.iter().any(|term| term.stem.contains("test")) {
+        score -= 10;
     }
     let made = ["cargo.lock", "package-lock.json", "yarn.lock", ".min.js", ".snap", ".svg", "changelog.md"];
     if made.iter().any(|end| name.ends_with(end))

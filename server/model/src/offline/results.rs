@@ -10,31 +10,41 @@ pub(super) struct Hit {
     pub(super) text: String,
 }
 
-/// `path:12:text` lines; whatever else the tool says is skipped.
+/// Matches, both as `path:12:text` and as `12:text` below a line with the path. Context lines, separators and
+/// notes are skipped.
 pub(super) fn hits(call: &Call) -> Vec<Hit> {
+    let mut hits = Vec::new();
     if call.failed {
-        return Vec::new();
+        return hits;
     }
-    call.output.lines().filter_map(hit).collect()
+    let mut heading: Option<&str> = None;
+    for line in call.output.lines() {
+        if line.is_empty() {
+            heading = None;
+        } else if let (Some(path), Some((number, text))) = (heading, numbered_match(line)) {
+            hits.push(Hit { path: path.to_owned(), line: number, text: text.to_owned() });
+        } else if let Some(hit) = full_hit(line) {
+            hits.push(hit);
+        } else if heading.is_none() {
+            heading = Some(line);
+        }
+    }
+    hits
 }
 
-fn hit(line: &str) -> Option<Hit> {
-    // The first `:digits:` ends the path: paths may contain colons, line numbers nothing else.
-    let mut from = 0;
-    while let Some(offset) = line.get(from..)?.find(':') {
-        let at = from + offset;
-        let rest = line.get(at + 1..)?;
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        if digits > 0 && rest.as_bytes().get(digits) == Some(&b':') {
-            return Some(Hit {
-                path: line.get(..at).filter(|path| !path.is_empty())?.to_owned(),
-                line: rest.get(..digits)?.parse().ok()?,
-                text: rest.get(digits + 1..)?.to_owned(),
-            });
-        }
-        from = at + 1;
-    }
-    None
+/// `12:text`.
+fn numbered_match(line: &str) -> Option<(usize, &str)> {
+    let (number, text) = line.split_once(':')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some((number.parse().ok()?, text))
+}
+
+/// `path:12:text`. Paths may contain colons; the first one that is followed by a number and a colon ends it.
+fn full_hit(line: &str) -> Option<Hit> {
+    line.match_indices(':').find_map(|(at, _)| {
+        let (number, text) = numbered_match(line.get(at + 1..)?)?;
+        let path = line.get(..at).filter(|path| !path.is_empty())?;
+        Some(Hit { path: path.to_owned(), line: number, text: text.to_owned() })
+    })
 }
 
 /// The numbered lines of a Read: `   12→text`, or with a tab.
@@ -63,7 +73,8 @@ pub(super) fn paths(call: &Call) -> Vec<String> {
     if call.failed {
         return Vec::new();
     }
-    let is_path = |line: &&str| !line.is_empty() && !line.starts_with('[') && !line.ends_with(['.', ':', ')']);
+    let is_path =
+        |line: &&str| !line.is_empty() && !line.starts_with('[') && !line.ends_with(['.', ':', ')']);
     call.output.lines().map(str::trim).filter(is_path).map(str::to_owned).collect()
 }
 
@@ -78,13 +89,28 @@ mod tests {
         Call { id: String::new(), tool: String::new(), input: Value::Null, output, failed: false }
     }
 
-    #[test]
-    fn matches_are_found_among_other_lines() {
-        let found =
-            hits(&call("Found 2 lines\nsrc/a.rs:12:let x = y::z(\"1:2:\");\n/w/b:c.txt:3:\n[cut]\n:5:x"));
+    fn check(output: &str, expected: &[&str]) {
+        let found = hits(&call(output));
         let shown: Vec<String> =
             found.iter().map(|hit| format!("{}|{}|{}", hit.path, hit.line, hit.text)).collect();
-        assert_eq!(shown, ["src/a.rs|12|let x = y::z(\"1:2:\");", "/w/b:c.txt|3|"]);
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn matches_are_found_among_other_lines() {
+        check(
+            "Found 2 lines\nsrc/a.rs:12:let x = y::z(\"1:2:\");\n/w/b:c.txt:3:\n[cut]\n:5:x",
+            &["src/a.rs|12|let x = y::z(\"1:2:\");", "/w/b:c.txt|3|"],
+        );
+        check("No matches found.", &[]);
+    }
+
+    #[test]
+    fn matches_below_their_path_are_found() {
+        check(
+            "src/a.rs\n3:let a:1:b\n4-context\n--\n9:x\n\nsrc/b.rs\n1:y\n\n[4 of 9 matching lines]",
+            &["src/a.rs|3|let a:1:b", "src/a.rs|9|x", "src/b.rs|1|y"],
+        );
     }
 
     #[test]

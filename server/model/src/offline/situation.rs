@@ -63,7 +63,7 @@ impl Situation {
             .iter()
             .flat_map(|reminder| reminder.lines())
             .chain(request.system.iter().flat_map(|block| block.text.lines()))
-            .filter(|line| line.to_lowercase().contains("date"))
+            .filter(|line| ["date", "today"].iter().any(|word| line.to_lowercase().contains(word)))
             .find_map(find_date);
         situation
     }

@@ -47,38 +47,31 @@ impl Turn {
         self.of_kind(kind).len()
     }
 
-    /// One line per update, deltas joined, usage left out: for snapshots.
+    /// One line per update, for snapshots. Deltas are joined, a call and its end are one line where it started (which of
+    /// several ends first is chance), usage and progress are left out.
     pub fn events(&self) -> String {
         let mut lines: Vec<String> = Vec::new();
         let mut delta: Option<(&str, String)> = None;
-        let mut tools = std::collections::HashMap::new();
         for update in self.kinds() {
             let kind = update["kind"].as_str().unwrap_or_default();
             let text = |name: &str| update[name].as_str().unwrap_or_default();
-            if let "textDelta" | "thinkingDelta" = kind {
-                match &mut delta {
-                    Some((open, joined)) if *open == kind => joined.push_str(text("text")),
-                    _ => {
-                        lines.extend(delta.take().map(delta_line));
-                        delta = Some((kind, text("text").to_owned()));
+            match kind {
+                "textDelta" | "thinkingDelta" => {
+                    match &mut delta {
+                        Some((open, joined)) if *open == kind => joined.push_str(text("text")),
+                        _ => {
+                            lines.extend(delta.take().map(delta_line));
+                            delta = Some((kind, text("text").to_owned()));
+                        }
                     }
+                    continue;
                 }
-                continue;
+                "usage" | "toolProgress" | "toolEnd" => continue,
+                _ => lines.extend(delta.take().map(delta_line)),
             }
-            if kind == "usage" {
-                continue;
-            }
-            lines.extend(delta.take().map(delta_line));
             lines.push(match kind {
                 "toolStart" => {
-                    tools.insert(text("toolUseId").to_owned(), text("tool").to_owned());
-                    format!("toolStart {} {}", text("tool"), update["input"])
-                }
-                // How a tool's output is cut into progress is a matter of timing.
-                "toolProgress" => continue,
-                "toolEnd" => {
-                    let tool = tools.get(text("toolUseId")).cloned().unwrap_or_default();
-                    format!("toolEnd {tool} {}", if update["ok"] == true { "ok" } else { "failed" })
+                    format!("tool {} {} → {}", text("tool"), update["input"], self.outcome(text("toolUseId")))
                 }
                 "retry" => format!("retry {} {}", update["attempt"], text("reason")),
                 "notice" => format!("notice {} {}", text("level"), text("text")),
@@ -98,6 +91,15 @@ impl Turn {
         lines.extend(delta.take().map(delta_line));
         lines.push(String::new());
         lines.join("\n")
+    }
+
+    fn outcome(&self, tool_use_id: &str) -> &'static str {
+        let ends = self.of_kind("toolEnd");
+        match ends.iter().find(|end| end["toolUseId"] == tool_use_id) {
+            Some(end) if end["ok"] == true => "ok",
+            Some(_) => "failed",
+            None => "never ended",
+        }
     }
 
     fn kinds(&self) -> impl Iterator<Item = &Value> {

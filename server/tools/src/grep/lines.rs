@@ -6,7 +6,10 @@ use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
-use super::{MAX_CHARS, Query, open, searcher};
+use super::{
+    MAX_CHARS, Query,
+    engine::{open, searcher},
+};
 use crate::search::{self, Find, Stop};
 
 /// Of a longer line the part around the match is shown.
@@ -58,7 +61,8 @@ pub(super) fn collect(
         let heading_end = page.text.len();
         let result = match unsaved.get(&file.path) {
             Some(text) => searcher.search_slice(matcher, text.as_bytes(), &mut page),
-            None => open(&file.path, stop).and_then(|file| searcher.search_reader(matcher, file, &mut page)),
+            None => open(&file.path, Stop::everything, stop)
+                .and_then(|file| searcher.search_reader(matcher, file, &mut page)),
         };
         if let Err(error) = result {
             tracing::debug!(%error, "a file that matched cannot be read again");

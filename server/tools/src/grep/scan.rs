@@ -6,11 +6,11 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkFinish, SinkMatch};
 use ignore::WalkState;
 
-use super::{OutputMode, Query, open, searcher};
+use super::{
+    OutputMode, Query,
+    engine::{open, searcher},
+};
 use crate::search::{Find, Finds, Scope, Stop};
-
-/// The longest line (or, across lines, file) that is searched. A thread needs at most this much.
-pub(super) const MAX_HEAP: usize = 32 * 1024 * 1024;
 
 pub(super) struct Scan<'a> {
     pub(super) query: &'a Query,
@@ -27,7 +27,7 @@ impl Scan<'_> {
             let matcher = self.matcher.clone();
             let finds = &finds;
             Box::new(move |entry| {
-                if self.stop.requested() {
+                if self.stop.looking() {
                     return WalkState::Quit;
                 }
                 match entry {
@@ -71,7 +71,8 @@ impl Scan<'_> {
         let buffer = self.unsaved.get(path);
         let result = match buffer {
             Some(text) => searcher.search_slice(matcher, text.as_bytes(), &mut tally),
-            None => open(path, self.stop).and_then(|file| searcher.search_reader(matcher, file, &mut tally)),
+            None => open(path, Stop::looking, self.stop)
+                .and_then(|file| searcher.search_reader(matcher, file, &mut tally)),
         };
         match result {
             Ok(()) => {}

@@ -35,10 +35,22 @@ impl Capture {
         self.total
     }
 
-    /// What was written from byte `from` on, as text of at most about `limit` characters.
-    pub(super) fn text_since(&self, from: u64, limit: usize) -> String {
-        let head = self.kept_head(from);
-        let (tail, tail_start) = self.kept_tail(from);
+    /// How many bytes at the end are only the beginning of a character.
+    pub(super) fn unfinished(&self) -> usize {
+        let mut last: Vec<u8> =
+            self.tail.iter().rev().chain(self.head.iter().rev()).take(4).copied().collect();
+        last.reverse();
+        text::incomplete_end(&last)
+    }
+
+    /// What was written from byte `from` on, without the last `held_back` bytes, as text of at most about
+    /// `limit` characters.
+    pub(super) fn text_since(&self, from: u64, held_back: usize, limit: usize) -> String {
+        let mut head = self.kept_head(from);
+        let (mut tail, tail_start) = self.kept_tail(from);
+        let from_tail = held_back.min(tail.len());
+        tail.truncate(tail.len() - from_tail);
+        head = head.get(..head.len().saturating_sub(held_back - from_tail)).unwrap_or_default();
         let gap = tail_start.saturating_sub(from.max(self.head.len() as u64));
         if gap == 0 {
             let whole = [head, &tail].concat();
@@ -76,10 +88,21 @@ mod tests {
         let mut capture = Capture::default();
         capture.push(b"one\n");
         capture.push(b"two\n");
-        assert_eq!(capture.text_since(0, 1000), "one\ntwo\n");
-        assert_eq!(capture.text_since(4, 1000), "two\n");
-        assert_eq!(capture.text_since(8, 1000), "");
-        assert_eq!(capture.text_since(99, 1000), "");
+        assert_eq!(capture.text_since(0, 0, 1000), "one\ntwo\n");
+        assert_eq!(capture.text_since(4, 0, 1000), "two\n");
+        assert_eq!(capture.text_since(8, 0, 1000), "");
+        assert_eq!(capture.text_since(99, 0, 1000), "");
+    }
+
+    #[test]
+    fn an_unfinished_character_can_be_held_back() {
+        let mut capture = Capture::default();
+        capture.push(&"a€".as_bytes()[..3]);
+        assert_eq!(capture.unfinished(), 2);
+        assert_eq!(capture.text_since(0, 2, 1000), "a");
+        capture.push(&"€".as_bytes()[2..]);
+        assert_eq!(capture.unfinished(), 0);
+        assert_eq!(capture.text_since(1, 0, 1000), "€");
     }
 
     #[test]
@@ -90,9 +113,9 @@ mod tests {
             capture.push(&line);
             capture.push(b"\n");
         }
-        assert_eq!(capture.text_since(0, usize::MAX).len(), 100 * 1024);
-        assert_eq!(capture.text_since(47 * 1024, usize::MAX).len(), 53 * 1024);
-        assert_eq!(capture.text_since(60 * 1024, usize::MAX).len(), 40 * 1024);
+        assert_eq!(capture.text_since(0, 0, usize::MAX).len(), 100 * 1024);
+        assert_eq!(capture.text_since(47 * 1024, 0, usize::MAX).len(), 53 * 1024);
+        assert_eq!(capture.text_since(60 * 1024, 0, usize::MAX).len(), 40 * 1024);
     }
 
     #[test]
@@ -114,6 +137,6 @@ mod tests {
             ...............................
             the end
         "#]]
-        .assert_eq(&capture.text_since(0, 60));
+        .assert_eq(&capture.text_since(0, 0, 60));
     }
 }

@@ -143,7 +143,10 @@ fn become_subreaper() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{collections::HashMap, fs};
+    use std::{
+        collections::{HashMap, HashSet},
+        fs,
+    };
 
     use rustix::process::{Pid, Resource, Rlimit, WaitOptions};
 
@@ -198,7 +201,7 @@ mod linux {
         let server = rustix::process::getpid().as_raw_nonzero().get();
         let mut table = Table::new();
         let mut pending: Vec<Process> = table
-            .children(server)
+            .roots(server)
             .into_iter()
             .filter(|child| child.pid == shell || child.session == shell || carries(child.pid, mark))
             .collect();
@@ -254,6 +257,25 @@ mod linux {
             let server = rustix::process::getpid().as_raw_nonzero().get();
             let has_files = fs::exists(format!("/proc/{server}/task/{server}/children")).unwrap_or(false);
             Self { all: (!has_files).then(by_parent) }
+        }
+
+        /// Our own children, and those who may have become so while they were looked for.
+        fn roots(&mut self, server: i32) -> Vec<Process> {
+            let mut roots = self.children(server);
+            match &mut self.all {
+                Some(all) => {
+                    let known: HashSet<i32> = all.values().flatten().map(|process| process.pid).collect();
+                    let lost = all.extract_if(|parent, _| *parent != 0 && !known.contains(parent));
+                    roots.extend(lost.flat_map(|(_, orphans)| orphans));
+                }
+                None => {
+                    // The kernel may skip one while another ends; a second look sees it.
+                    let seen: HashSet<i32> = roots.iter().map(|process| process.pid).collect();
+                    let more = listed_children(server).into_iter();
+                    roots.extend(more.filter(|process| !seen.contains(&process.pid)));
+                }
+            }
+            roots
         }
 
         fn children(&mut self, parent: i32) -> Vec<Process> {

@@ -99,15 +99,17 @@ impl Job {
 
     /// All that was written, the middle left out where it is long.
     pub(crate) fn text(&self, limit: usize) -> String {
-        lock(&self.capture).text_since(0, limit)
+        lock(&self.capture).text_since(0, 0, limit)
     }
 
-    /// What was written since the last call.
+    /// What was written since the last call, but for a character whose rest is still to come.
     pub(crate) fn new_text(&self, limit: usize) -> String {
+        let ended = self.ending.borrow().is_some();
         let mut read = lock(&self.read);
         let capture = lock(&self.capture);
-        let text = capture.text_since(*read, limit);
-        *read = capture.total();
+        let held_back = if ended { 0 } else { capture.unfinished() };
+        let text = capture.text_since(*read, held_back, limit);
+        *read = capture.total().saturating_sub(held_back as u64).max(*read);
         text
     }
 

@@ -111,8 +111,9 @@ pub(super) fn spawn(
 
 /// The shell, to be started in a session of its own: a group to signal, and no terminal to wait at.
 fn in_new_session(path: Option<&OsStr>) -> Command {
-    let shell = find_program("bash", path).unwrap_or_else(|| PathBuf::from("/bin/sh"));
-    match find_program("setsid", path) {
+    let folders: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+    let shell = find_program("bash", &folders).unwrap_or_else(|| PathBuf::from("/bin/sh"));
+    match find_program("setsid", &folders) {
         Some(setsid) => {
             // It must not lead a group yet, else setsid would fork and we would watch the wrong process.
             let mut command = Command::new(setsid);
@@ -127,13 +128,8 @@ fn in_new_session(path: Option<&OsStr>) -> Command {
     }
 }
 
-fn find_program(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
-    let folders = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_else(Vec::new);
-    let usual = ["/usr/bin", "/bin", "/usr/local/bin"].map(PathBuf::from);
-    folders
-        .into_iter()
-        .chain(usual)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
+fn find_program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let usual = ["/usr/bin", "/bin"].map(PathBuf::from);
+    let absolute = usual.iter().chain(folders).filter(|folder| folder.is_absolute());
+    absolute.map(|folder| folder.join(name)).find(|program| program.is_file())
 }

@@ -1,0 +1,247 @@
+//! Damaged transcripts of every kind: whatever is intact is found, whatever is lost is told, and nothing hangs.
+
+use std::{collections::HashSet, fs, path::Path, sync::Arc};
+
+use conversation::{
+    Block, Body, Flags, Message, Record, SessionId, Stamp, StopReason, Transcript, list, load,
+    transcript_path,
+};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+const MESSAGES: usize = 12;
+
+fn session() -> SessionId {
+    SessionId::parse("3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11").unwrap()
+}
+
+fn uuid(number: usize) -> Uuid {
+    Uuid::from_u128(0x1111_0000_0000_4000_8000_0000_0000_0000 + number as u128)
+}
+
+fn message(number: usize) -> Message {
+    let content =
+        vec![Block::text(format!("text {number} \"quoted\" {{\"type\":\"x\"}} {}", "ö".repeat(number)))];
+    let body = match number % 2 {
+        1 => Body::User { content },
+        _ => Body::Assistant {
+            id: Some(format!("msg_{number}")),
+            model: "claude".to_owned(),
+            content,
+            stop_reason: Some(StopReason::EndTurn),
+            usage: None,
+        },
+    };
+    Message {
+        uuid: uuid(number),
+        parent: (number > 1).then(|| uuid(number - 1)),
+        timestamp: Timestamp::from_second(1_750_000_000 + number as i64).unwrap(),
+        flags: Flags::default(),
+        body,
+    }
+}
+
+/// The lines of a sound transcript, each with its line break.
+fn lines() -> Vec<Vec<u8>> {
+    let directory = tempfile::tempdir().unwrap();
+    let stamp = Stamp { session: session(), cwd: "/a".into(), version: "0.1.0".to_owned(), git_branch: None };
+    let transcript = Transcript::create(directory.path(), stamp);
+    for number in 1..=MESSAGES {
+        transcript.append(&Record::Message(Arc::new(message(number)))).unwrap();
+    }
+    let bytes = fs::read(transcript.path()).unwrap();
+    bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+struct Damaged {
+    directory: tempfile::TempDir,
+    files: usize,
+    intact: usize,
+    reached: usize,
+}
+
+impl Damaged {
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), files: 0, intact: 0, reached: 0 }
+    }
+
+    /// `intact` are the numbers of the messages that are whole in the file.
+    fn check(&mut self, what: &str, bytes: &[u8], intact: impl IntoIterator<Item = usize>) {
+        let path = transcript_path(self.directory.path(), &session());
+        fs::write(&path, bytes).unwrap();
+        let loaded = load(self.directory.path(), &session(), None).unwrap();
+        let found: HashSet<Uuid> = loaded.thread.iter().map(|message| message.uuid).collect();
+        let intact: Vec<usize> = intact.into_iter().collect();
+        let reached = intact.iter().filter(|number| found.contains(&uuid(**number))).count();
+        assert!(
+            reached == intact.len() || !loaded.repairs.is_empty(),
+            "{what}: {reached} of {} and not a word",
+            intact.len()
+        );
+        let lost = MESSAGES - intact.len();
+        assert!(lost == 0 || !loaded.repairs.is_empty(), "{what}: {lost} records are gone and not a word");
+        assert!(!loaded.thread.is_empty() || intact.is_empty(), "{what}: blank");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{what}: reading changed the file");
+        assert_eq!(list(&[self.directory.path().to_owned()]).len(), 1, "{what}: not listed");
+        self.files += 1;
+        self.intact += intact.len();
+        self.reached += reached;
+    }
+}
+
+fn all_but(missing: &[usize]) -> Vec<usize> {
+    (1..=MESSAGES).filter(|number| !missing.contains(number)).collect()
+}
+
+#[test]
+fn intact_records_are_reached_in_whatever_is_around_them() {
+    let lines = lines();
+    let whole = lines.concat();
+    let mut damaged = Damaged::new();
+
+    let last = lines.last().unwrap();
+    for cut in 0..last.len() {
+        let bytes = &whole[..whole.len() - last.len() + cut];
+        let is_whole = cut + 1 == last.len();
+        let intact = if is_whole { all_but(&[]) } else { all_but(&[MESSAGES]) };
+        // Cut exactly between two records, nothing shows that there was another.
+        if cut == 0 {
+            continue;
+        }
+        damaged.check(&format!("cut after {cut} bytes of the last record"), bytes, intact);
+    }
+
+    for number in 1..=MESSAGES {
+        let before = lines[..number - 1].concat();
+        let after = lines[number..].concat();
+        let line = &lines[number - 1];
+        for run in [1, 511, 512, 4_096] {
+            let nul = vec![0; run];
+            damaged.check(
+                "NUL run before a record",
+                &[&before[..], &nul, line, &after].concat(),
+                all_but(&[]),
+            );
+            let alone = [&before[..], &nul, b"\n", line, &after].concat();
+            damaged.check("NUL run as a line", &alone, all_but(&[]));
+        }
+        let half = line.len() / 2;
+        let torn = &line[..half];
+        let zeroed = [torn, &vec![0; line.len() - half - 1], b"\n"].concat();
+        damaged.check(
+            "half of a record zeroed",
+            &[&before[..], &zeroed, &after].concat(),
+            all_but(&[number]),
+        );
+        let run_on = [torn, &vec![0; line.len() - half]].concat();
+        damaged.check(
+            "zeroed with its line break",
+            &[&before[..], &run_on, &after].concat(),
+            all_but(&[number]),
+        );
+        damaged.check("torn, then the next", &[&before, torn, &after].concat(), all_but(&[number]));
+        for rubbish in [&b"\xff\xfe\x00{{{\n"[..], b"null\n", b"{\"a\":\n", b"\n\r\n", b"[[[[\n", b"\"\n"] {
+            damaged.check("rubbish between", &[&before, rubbish, line, &after].concat(), all_but(&[]));
+            damaged.check("rubbish instead", &[&before, &rubbish[..], &after].concat(), {
+                // Blank lines leave no trace, but the missing message does.
+                if number == MESSAGES { continue } else { all_but(&[number]) }
+            });
+        }
+        let twice = [&whole[..], line].concat();
+        damaged.check("twice", &twice, all_but(&[]));
+        if number < MESSAGES {
+            // Another writer's record inside of this one.
+            let next = &lines[number];
+            let rest = lines[number + 1..].concat();
+            let inside = [&before[..], torn, next, &line[half..], &rest].concat();
+            damaged.check("one record inside of another", &inside, all_but(&[number]));
+            let glued = [&before[..], &line[..line.len() - 1], next, &rest].concat();
+            damaged.check("two records on a line", &glued, all_but(&[]));
+            let swapped = [&before[..], next, line, &rest].concat();
+            damaged.check(
+                "out of order",
+                &swapped,
+                all_but(if number + 1 == MESSAGES { &[MESSAGES] } else { &[] }),
+            );
+        }
+    }
+
+    for number in 1..=MESSAGES {
+        for target in (1..=MESSAGES).chain([99]) {
+            if target == number.saturating_sub(1) {
+                continue;
+            }
+            let mut changed = lines.clone();
+            let mut looped = message(number);
+            looped.parent = Some(uuid(target));
+            changed[number - 1] = encode(&looped);
+            // A link to an earlier message is a branch, not damage.
+            let intact = match target < number {
+                true => all_but(&(target + 1..number).collect::<Vec<_>>()),
+                false => all_but(&[]),
+            };
+            damaged.check(&format!("{number} follows {target}"), &changed.concat(), intact);
+        }
+    }
+
+    for sector in 0..whole.len() / 512 {
+        let range = sector * 512..(sector + 1) * 512;
+        let hit: Vec<usize> = {
+            let mut start = 0;
+            let spans = lines.iter().zip(1..).map(|(line, number)| {
+                let span = (start, start + line.len(), number);
+                start += line.len();
+                span
+            });
+            spans
+                .filter(|(start, end, _)| *start < range.end && range.start < *end)
+                .map(|(_, _, n)| n)
+                .collect()
+        };
+        let mut zeroed = whole.clone();
+        zeroed[range.clone()].fill(0);
+        damaged.check("a sector zeroed", &zeroed, all_but(&hit));
+        let mut garbled = whole.clone();
+        garbled[range.clone()].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(167).wrapping_add(13));
+        damaged.check("a sector garbled", &garbled, all_but(&hit));
+        let dropped = [&whole[..range.start], &whole[range.end..]].concat();
+        damaged.check("a sector dropped", &dropped, all_but(&hit));
+    }
+
+    println!("{} files, {} of {} intact records reached", damaged.files, damaged.reached, damaged.intact);
+    assert!(damaged.files >= 400, "only {} files", damaged.files);
+    assert!(damaged.reached * 1_000 >= damaged.intact * 999, "{} of {}", damaged.reached, damaged.intact);
+}
+
+fn encode(message: &Message) -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let stamp = Stamp { session: session(), cwd: "/a".into(), version: "0.1.0".to_owned(), git_branch: None };
+    let transcript = Transcript::create(directory.path(), stamp);
+    transcript.append(&Record::Message(Arc::new(message.clone()))).unwrap();
+    fs::read(transcript.path()).unwrap()
+}
+
+#[test]
+fn one_very_long_line_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut long = message(2);
+    long.body = Body::User { content: vec![Block::text("z".repeat(100_000_000))] };
+    let bytes = [encode(&message(1)), encode(&long), encode(&message(3))].concat();
+    write(directory.path(), &bytes);
+    let loaded = load(directory.path(), &session(), None).unwrap();
+    assert_eq!((loaded.thread.len(), loaded.repairs), (3, Vec::new()));
+}
+
+#[test]
+fn a_line_without_an_end_is_skipped_without_being_held() {
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = [encode(&message(1)), vec![b'z'; 140 << 20], b"\n".to_vec(), encode(&message(2))].concat();
+    write(directory.path(), &bytes);
+    let loaded = load(directory.path(), &session(), None).unwrap();
+    assert_eq!(loaded.thread.len(), 2);
+    assert_eq!(loaded.repairs, ["1 line was too long to be read and was skipped."]);
+}
+
+fn write(directory: &Path, bytes: &[u8]) {
+    fs::write(transcript_path(directory, &session()), bytes).unwrap();
+}
