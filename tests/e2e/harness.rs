@@ -10,6 +10,7 @@ use testkit::{
     fixture::Fixture,
     lsp_client::{ClientOptions, LspClient, ServerProcess},
     model_server::ModelServer,
+    prompt_block::prompt_blocks,
 };
 
 pub struct Harness {
@@ -149,34 +150,16 @@ pub fn processes_with(marker: &str) -> Vec<String> {
     found
 }
 
-/// A request's prompt without the cache marks: tools, system, then each message, as the bytes that were sent.
-pub fn prompt_items(body: &Value) -> Vec<String> {
-    let mut items =
-        vec![format!("tools {}", unmarked(&body["tools"])), format!("system {}", unmarked(&body["system"]))];
-    items.extend(
-        body["messages"].as_array().into_iter().flatten().map(|message| unmarked(message).to_string()),
-    );
-    items
-}
-
-fn unmarked(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .filter(|(name, _)| *name != "cache_control")
-            .map(|(name, value)| (name.clone(), unmarked(value)))
-            .collect(),
-        Value::Array(items) => items.iter().map(unmarked).collect(),
-        other => other.clone(),
-    }
-}
-
-/// Fails unless everything the earlier request said is said again by the later one, byte for byte, at its start.
+/// Fails unless everything the earlier request said is said again by the later one, byte for byte, at its start; cache
+/// marks may move. Block by block, because a prompt after an unanswered one joins the same message.
 #[track_caller]
 pub fn assert_extends(earlier: &Value, later: &Value) {
-    let (earlier, later) = (prompt_items(earlier), prompt_items(later));
-    assert!(later.len() >= earlier.len(), "the later request has fewer messages");
+    let items = |body: &Value| -> Vec<String> {
+        prompt_blocks(body).iter().map(|block| format!("{:?} {}", block.section, block.json())).collect()
+    };
+    let (earlier, later) = (items(earlier), items(later));
+    assert!(later.len() >= earlier.len(), "the later request has fewer blocks");
     for (index, (before, after)) in earlier.iter().zip(&later).enumerate() {
-        assert_eq!(before, after, "item {index} changed");
+        assert_eq!(before, after, "block {index} changed");
     }
 }

@@ -33,8 +33,8 @@ macro_rules! scenarios {
 scenarios! {
     buffers = "buffers/edits.md";
     errors = "errors/provider.md";
-    loop_rounds = "loop/rounds.md";
     loop_faults = "loop/faults.md";
+    loop_rounds = "loop/rounds.md";
     permissions = "permissions/asking.md";
     sessions = "sessions/resume.md";
     tools_bash = "tools/bash.md";

@@ -71,7 +71,8 @@ impl Agent {
         let stamp = self.stamp(&id, &cwd);
         let transcript = Transcript::create(&directories::project_dir(&self.shared.environment, &cwd), stamp);
         let state = State { model_name: new.model, mode, title: new.title, ..State::default() };
-        let session = Session::new(id.clone(), cwd.clone(), Arc::clone(&self.shared), transcript, state);
+        let session =
+            Session::new(id.clone(), cwd.clone(), Arc::clone(&self.shared), &settings, transcript, state);
         *session.git.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(tokio::task::spawn_blocking(move || git::read(&cwd)));
         self.open().insert(id.clone(), session);

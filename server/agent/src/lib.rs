@@ -25,6 +25,7 @@ pub mod types;
 pub use agent::Agent;
 pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop};
 pub use frontend::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion};
+pub use tools::{Display, Preview};
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, ContextReport, Dependencies, LedgerEntry, ModelInfo,
     NewSession, Prompt, PromptPart, Resumed, SessionPage, SessionSummary, SettingValue, ShownMessage,

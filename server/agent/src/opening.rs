@@ -84,14 +84,20 @@ async fn render(session: &Arc<Session>, settings: &Settings, spec: &ModelSpec) -
             tokio::task::spawn_blocking(move || crate::git::read(&cwd)).await.ok().flatten()
         }
     };
-    let memory_dir = session.memory_dir();
-    if let Err(error) = crate::files::create_private_dir(&memory_dir) {
-        tracing::warn!(%error, dir = %memory_dir.display(), "the memory directory could not be created");
-    }
+    // Created before the model is told that it exists.
+    let memory_dir =
+        session.memory_dir.as_deref().filter(|dir| match crate::files::create_private_dir(dir) {
+            Ok(()) => true,
+            Err(error) => {
+                let text = format!("the memory directory {} could not be created: {error}", dir.display());
+                session.notice(None, NoticeLevel::Warning, text);
+                false
+            }
+        });
     let shell = session.shared.environment.get("SHELL").unwrap_or("/bin/sh").to_owned();
     prompt::render(&prompt::Inputs {
         cwd: &session.cwd,
-        memory_dir: &memory_dir,
+        memory_dir,
         shell: &shell,
         settings,
         model: spec,

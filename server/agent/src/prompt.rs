@@ -23,7 +23,8 @@ const INDEX_BYTES: usize = 25_000;
 
 pub(crate) struct Inputs<'a> {
     pub cwd: &'a Path,
-    pub memory_dir: &'a Path,
+    /// `None` where memory is switched off.
+    pub memory_dir: Option<&'a Path>,
     pub shell: &'a str,
     pub settings: &'a Settings,
     pub model: &'a ModelSpec,
@@ -56,7 +57,8 @@ pub(crate) fn tool_definitions() -> Vec<ToolDefinition> {
 fn system(inputs: &Inputs<'_>) -> Vec<SystemBlock> {
     let identity =
         inputs.settings.system_prompt.as_deref().unwrap_or(include_str!("prompts/system.md")).trim_end();
-    let mut dynamic = vec![environment(inputs), memory(inputs)];
+    let mut dynamic = vec![environment(inputs)];
+    dynamic.extend(inputs.memory_dir.map(memory));
     if let Some(language) = &inputs.settings.language {
         dynamic
             .push(format!("# Language\nAnswer in {language}, unless the user writes in another language."));
@@ -94,12 +96,12 @@ fn environment(inputs: &Inputs<'_>) -> String {
     text
 }
 
-fn memory(inputs: &Inputs<'_>) -> String {
+fn memory(directory: &Path) -> String {
     format!(
         "# Memory\nMemory directory: {}\nWhat the user asks you to remember goes there: one topic a file, Markdown with frontmatter \
          (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. \
          The directory exists. Update a file that already covers the topic instead of adding one.",
-        inputs.memory_dir.display()
+        directory.display()
     )
 }
 
@@ -128,8 +130,10 @@ fn first_message(inputs: &Inputs<'_>) -> String {
             body.push_str(&fragment::file_fragment(&path, "project instructions", &text));
         }
     }
-    let index = inputs.memory_dir.join("MEMORY.md");
-    if let Some(text) = read_capped(&index, 10 * INDEX_BYTES as u64) {
+    let index = inputs.memory_dir.map(|dir| dir.join("MEMORY.md"));
+    if let Some(index) = index
+        && let Some(text) = read_capped(&index, 10 * INDEX_BYTES as u64)
+    {
         body.push_str("\n\n");
         body.push_str(&fragment::file_fragment(&index, "memory index", &cut_index(&text)));
     }

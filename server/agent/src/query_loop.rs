@@ -62,6 +62,10 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             }
             StopReason::PauseTurn => {}
             StopReason::Refusal => return turn.end(TurnStop::Refused),
+            StopReason::Other(reason) if reason == "model_context_window_exceeded" => {
+                let message = "the answer no longer fits the model's window; start a new session to go on";
+                return turn.fail("prompt_too_long", message);
+            }
             _ => return turn.end(TurnStop::EndTurn),
         }
     }

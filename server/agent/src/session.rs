@@ -16,6 +16,7 @@ use conversation::{
 use jiff::Timestamp;
 use model::{Provider, SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use permissions::{Mode, Rule};
+use settings::Settings;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tools::{ReadState, Shell, Todos};
@@ -31,6 +32,8 @@ use crate::{
 pub(crate) struct Session {
     pub id: SessionId,
     pub cwd: PathBuf,
+    /// `None` where memory is switched off.
+    pub memory_dir: Option<PathBuf>,
     pub shared: Arc<Shared>,
     pub transcript: Transcript,
     pub reads: Arc<ReadState>,
@@ -93,12 +96,17 @@ impl Session {
         id: SessionId,
         cwd: PathBuf,
         shared: Arc<Shared>,
+        settings: &Settings,
         transcript: Transcript,
         state: State,
     ) -> Arc<Self> {
+        let variables =
+            std::env::vars_os().chain(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
+        let memory = settings.auto_memory(&shared.environment);
         Arc::new(Self {
             id,
-            shell: Shell::new(cwd.clone()),
+            shell: Shell::with_environment(cwd.clone(), variables.collect()),
+            memory_dir: memory.then(|| settings.memory_dir(&shared.environment, &cwd)),
             cwd,
             shared,
             transcript,
@@ -207,10 +215,6 @@ impl Session {
             let waiting: Vec<TurnId> = state.queue.drain(..).map(|queued| queued.turn).collect();
             state.dropped.extend(waiting);
         }
-    }
-
-    pub fn memory_dir(&self) -> PathBuf {
-        settings::directories::memory_dir(&self.shared.environment, &self.cwd)
     }
 
     pub fn project_dir(&self) -> PathBuf {

@@ -95,7 +95,8 @@ pub(crate) fn open(
         title: loaded.title,
         ..State::default()
     };
-    let session = Session::new(id.clone(), cwd, Arc::clone(shared), transcript, state);
+    let settings = shared.settings(&cwd).settings;
+    let session = Session::new(id.clone(), cwd, Arc::clone(shared), &settings, transcript, state);
     for files in loaded.read_files {
         session.reads.restore(&files);
     }

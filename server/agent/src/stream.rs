@@ -76,7 +76,15 @@ async fn attempt(
     partial: &mut Partial,
     round: &mut ToolRound,
 ) -> Result<Response, ModelError> {
-    request.model.clone_from(&turn.opening.spec.name);
+    if request.model != turn.opening.spec.name {
+        request.model.clone_from(&turn.opening.spec.name);
+        // Thoughts are bound to the model that had them.
+        for message in &mut request.messages {
+            let thought =
+                |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. });
+            message.content.retain(|block| !thought(block));
+        }
+    }
     let mut events = turn.opening.provider.stream(request).await?;
     let mut started = None;
     while let Some(event) = events.next().await {

@@ -167,8 +167,8 @@ fn policy(session: &Session, settings: &Settings) -> Policy {
         rules,
         session_rules: state.granted.clone(),
         roots,
-        free_write_dirs: vec![session.memory_dir()],
-        readable_dirs: vec![session.memory_dir(), session.project_dir()],
+        free_write_dirs: session.memory_dir.iter().cloned().collect(),
+        readable_dirs: session.memory_dir.iter().cloned().chain([session.project_dir()]).collect(),
         home: session.shared.environment.home().to_owned(),
     }
 }

@@ -1,91 +1,204 @@
-//! `reverie chat`: a conversation in the terminal, a turn a line.
+//! `reverie chat`: a conversation in the terminal, a turn a message.
+//!
+//! From a keyboard, what is typed while a turn runs joins it; from a pipe, each line waits for the turn before it.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
-use protocol::method;
+use protocol::{ContextReportParams, ListModelsParams, MessageKind, MessageRole, method};
 
 use crate::{
     arguments::{SessionOptions, Which},
-    ask::{self, Shown},
-    client::{self, Client},
+    ask::exit_code,
+    client::Client,
+    conversation::{Conversation, Happened, Queued, Shown},
     exit,
-    terminal::Screen,
+    opening::{self, Opened},
+    terminal::{lines::Lines, style},
 };
 
-const HELP: &str = "/new      start another session
+const HELP: &str = "\
+/new      start another session
 /context  what fills the model's window
 /help     this text
-/quit     end (also Ctrl-D); Ctrl-C stops an answer
-A line that ends in \\ goes on in the next one.";
+/quit     leave (also Ctrl-D)
+Ctrl-C stops the answer. What is typed meanwhile is read at the next step.
+A line that ends in \\ goes on in the next one; pasted lines stay together.";
 
-pub async fn run(mut options: SessionOptions) -> anyhow::Result<u8> {
-    let cwd = ask::folder(&options)?;
-    let mut client = Client::start(&cwd, client::settings_of(&options), ask::capabilities()).await?;
-    let mut screen = Screen::new();
-    let mut session = client.open_session(&options, &cwd).await?;
-    for repair in &session.repairs {
-        screen.aside(&format!("! repaired: {repair}"));
+pub async fn run(options: SessionOptions) -> anyhow::Result<u8> {
+    let folder = opening::folder(options.cwd.as_deref())?;
+    let client = Client::start(&folder, opening::settings(&options), opening::capabilities()).await?;
+    let opened = match opening::open(&client, &options, &folder).await {
+        Ok(opened) => opened,
+        Err(error) => {
+            client.stop().await;
+            return Err(error);
+        }
+    };
+    let mut chat = Chat {
+        conversation: Conversation::new(client, &opened, folder, Shown::Text)?,
+        options,
+        typed: io::stdin().is_terminal(),
+        code: exit::DONE,
+    };
+    if chat.typed {
+        chat.conversation.keyboard = Some(Lines::of_stdin()?);
+        chat.greet(&opened).await?;
+    } else {
+        chat.conversation.script = Some(Lines::of_stdin()?);
+        chat.conversation.keyboard = opening::is_attended().then(Lines::of_terminal).flatten();
     }
-    screen.aside(&format!("session {} in {} — /help for commands", session.id, cwd.display()));
-    while let Some(line) = tokio::task::spawn_blocking(read_message).await?? {
-        match line.trim() {
-            "" => {}
-            "/quit" | "/exit" => break,
-            "/help" => screen.aside(HELP),
-            "/new" => {
-                options.which = Which::New;
-                session = client.open_session(&options, &cwd).await?;
-                screen.aside(&format!("session {}", session.id));
+    let code = chat.talk().await;
+    chat.conversation.client.stop().await;
+    code
+}
+
+struct Chat {
+    conversation: Conversation,
+    options: SessionOptions,
+    /// Whether the messages come from a keyboard.
+    typed: bool,
+    /// How the last turn ended.
+    code: u8,
+}
+
+enum Next {
+    GoOn,
+    Leave,
+}
+
+impl Chat {
+    async fn talk(&mut self) -> anyhow::Result<u8> {
+        let mut leaving = false;
+        let mut warned = false;
+        self.invite();
+        loop {
+            match self.conversation.next().await? {
+                Happened::Line(line) => {
+                    warned = false;
+                    if let Next::Leave = self.message(line.trim()).await? {
+                        break;
+                    }
+                    self.invite();
+                }
+                Happened::TurnEnded(ended) => {
+                    self.code = exit_code(ended.stop);
+                    if !self.conversation.is_running() {
+                        if leaving {
+                            break;
+                        }
+                        self.invite();
+                    }
+                }
+                Happened::EndOfInput => {
+                    // The answer that is under way is still of interest.
+                    leaving = true;
+                    (self.conversation.keyboard, self.conversation.script) = (None, None);
+                    if !self.conversation.is_running() {
+                        break;
+                    }
+                }
+                Happened::Interrupted if warned || self.conversation.is_running() => {
+                    return Ok(exit::CANCELLED);
+                }
+                Happened::Interrupted => {
+                    warned = true;
+                    self.conversation.terminal.ask("\n");
+                    self.conversation.terminal.aside("Ctrl-C again leaves, as do /quit and Ctrl-D");
+                    self.invite();
+                }
+                Happened::Terminated => return Ok(exit::CANCELLED),
+                Happened::OutputClosed => break,
             }
-            "/context" => show_context(&client, &mut screen, &session.id).await?,
-            command
-                if command.starts_with('/')
-                    && !command.contains(char::is_whitespace)
-                    && !command[1..].contains('/') =>
-            {
-                screen.aside(&format!("there is no command {command}; /help lists them"));
+        }
+        // A script wants to know how it went; a person has seen it.
+        Ok(if self.typed { exit::DONE } else { self.code })
+    }
+
+    /// Lets the next message come, and shows that it may.
+    fn invite(&mut self) {
+        let idle = !self.conversation.is_running();
+        if let Some(script) = self.conversation.script.as_mut().filter(|_| idle) {
+            script.want();
+        }
+        if let Some(keyboard) = self.conversation.keyboard.as_mut().filter(|_| self.typed) {
+            keyboard.want();
+            if idle {
+                self.conversation.terminal.ask("\n› ");
+            }
+        }
+    }
+
+    async fn message(&mut self, message: &str) -> anyhow::Result<Next> {
+        match message {
+            "" => {}
+            "/quit" | "/exit" => return Ok(Next::Leave),
+            "/help" => self.conversation.terminal.aside(HELP),
+            "/new" | "/context" if self.conversation.is_running() => {
+                self.conversation.terminal.warn("not while a turn runs; Ctrl-C stops it");
+            }
+            "/new" => {
+                self.options.which = Which::New;
+                let folder = opening::folder(self.options.cwd.as_deref())?;
+                let opened = opening::open(&self.conversation.client, &self.options, &folder).await?;
+                self.conversation.switch(&opened);
+                self.conversation.terminal.aside(&format!("a new session, {}", opened.id));
+            }
+            "/context" => self.show_context().await?,
+            command if is_command(command) => {
+                self.conversation.terminal.warn(&format!("there is no command {command}; /help lists them"));
             }
             prompt => {
-                // The turn has said what went wrong; the conversation goes on.
-                ask::turn(&mut client, &mut screen, &session.id, prompt, Shown::Text).await?;
+                if self.conversation.prompt(prompt).await? == Queued::Yes {
+                    self.conversation.terminal.aside("queued: it is read at the next step");
+                }
             }
         }
-        if screen.closed {
-            break;
-        }
+        Ok(Next::GoOn)
     }
-    client.stop().await;
-    Ok(exit::DONE)
+
+    async fn greet(&mut self, opened: &Opened) -> anyhow::Result<()> {
+        let models = self.conversation.client.call::<method::ModelsList>(&ListModelsParams {}).await?.models;
+        let default = models.into_iter().find(|model| model.default).map_or(String::new(), |model| model.id);
+        let model = self.options.model.clone().unwrap_or(default);
+        let terminal = &mut self.conversation.terminal;
+        terminal.aside(&format!("reverie with {model} — /help for commands, Ctrl-D to leave"));
+        let asked = |kind, role| kind == MessageKind::Text && role == MessageRole::User;
+        if let Some(last) = opened.messages.iter().rfind(|message| asked(message.kind, message.role)) {
+            let columns = terminal.aside_columns().unwrap_or_default().saturating_sub(24);
+            let line = last.text.lines().next().unwrap_or_default();
+            terminal.aside(&format!("you asked last: {}", style::cut(line, columns)));
+        }
+        Ok(())
+    }
+
+    async fn show_context(&mut self) -> anyhow::Result<()> {
+        let params = ContextReportParams { session_id: self.conversation.session.clone() };
+        let report = self.conversation.client.call::<method::ContextReport>(&params).await?;
+        let share = report.used * 100 / report.window.max(1);
+        let mut lines = vec![format!("{} of {} tokens ({share} %)", report.used, report.window)];
+        lines.extend(report.parts.iter().map(|part| format!("{:>9}  {}", part.tokens, part.name)));
+        self.conversation.terminal.aside(&lines.join("\n"));
+        Ok(())
+    }
 }
 
-/// One message; `None` at the end of input.
-fn read_message() -> io::Result<Option<String>> {
-    let stdin = io::stdin();
-    if stdin.is_terminal() {
-        let mut stderr = io::stderr().lock();
-        write!(stderr, "\n› ")?;
-        stderr.flush()?;
-    }
-    let mut message = String::new();
-    loop {
-        let start = message.len();
-        if stdin.lock().read_line(&mut message)? == 0 {
-            return Ok((start > 0).then_some(message));
-        }
-        let line = message.trim_end_matches(['\n', '\r']);
-        match line.strip_suffix('\\') {
-            Some(before) => message = format!("{before}\n"),
-            None => return Ok(Some(line.to_owned())),
-        }
-    }
+/// `/word` is meant as a command; `/usr/bin is…` and `/ …` are not.
+fn is_command(message: &str) -> bool {
+    let mut characters = message.chars();
+    characters.next() == Some('/')
+        && !characters.as_str().is_empty()
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-async fn show_context(client: &Client, screen: &mut Screen, session: &str) -> anyhow::Result<()> {
-    let params = protocol::ContextReportParams { session_id: session.to_owned() };
-    let report = client.call::<method::ContextReport>(&params).await?;
-    screen.aside(&format!("{} of {} tokens", report.used, report.window));
-    for part in report.parts {
-        screen.aside(&format!("{:>9}  {}", part.tokens, part.name));
+#[cfg(test)]
+mod tests {
+    use super::is_command;
+
+    #[test]
+    fn a_path_is_no_command() {
+        assert!(is_command("/foo"));
+        for message in ["/usr/bin", "/ what", "/foo bar", "/", "foo", "/tmp.txt"] {
+            assert!(!is_command(message), "{message}");
+        }
     }
-    Ok(())
 }

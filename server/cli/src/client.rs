@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -9,18 +10,16 @@ use std::{
     },
 };
 
-use anyhow::{Context, anyhow, bail};
-use settings::Environment;
-use protocol::{ClientCapabilities, Request, method};
+use anyhow::{Context, anyhow};
+use protocol::{ClientCapabilities, Request};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use settings::Environment;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream},
     sync::{mpsc, oneshot},
     task::JoinHandle,
 };
-
-use crate::arguments::{SessionOptions, Which};
 
 /// Room for a burst of updates; the server merges what does not fit.
 const PIPE_BYTES: usize = 256 * 1_024;
@@ -31,9 +30,25 @@ pub enum Incoming {
     Request { id: Value, method: String, params: Value },
 }
 
+/// The server's answer when it does not do what was asked; whoever knows more to say about a code finds it by
+/// downcasting.
+#[derive(Debug, Deserialize)]
+pub struct Refusal {
+    pub code: i64,
+    pub message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
 pub struct Client {
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
-    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, String>>>>>,
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>,
     next_id: AtomicU64,
     pub incoming: mpsc::UnboundedReceiver<Incoming>,
     server: JoinHandle<u8>,
@@ -97,7 +112,7 @@ impl Client {
         let (sender, answer) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        answer.await.map_err(|_| anyhow!("the server ended"))?.map_err(|message| anyhow!(message))
+        Ok(answer.await.map_err(|_| anyhow!("the server ended"))??)
     }
 
     pub fn notify(&self, method: &str, params: &Value) {
@@ -111,35 +126,6 @@ impl Client {
     pub fn refuse(&self, id: &Value, method: &str) {
         let error = json!({"code": -32601, "message": format!("this client does not answer {method}")});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
-    }
-
-    /// A new session, or the one that was asked for.
-    pub async fn open_session(&self, options: &SessionOptions, cwd: &Path) -> anyhow::Result<Opened> {
-        let id = match &options.which {
-            Which::New => {
-                let params = protocol::NewSessionParams {
-                    cwd: Some(cwd.to_string_lossy().into_owned()),
-                    model: options.model.clone(),
-                    ..Default::default()
-                };
-                let made = self.call::<method::SessionNew>(&params).await?;
-                return Ok(Opened { id: made.session_id, repairs: Vec::new() });
-            }
-            Which::Id(id) => id.clone(),
-            Which::Newest => {
-                let params = protocol::ListSessionsParams { limit: Some(1), ..Default::default() };
-                let page = self.call::<method::SessionList>(&params).await?;
-                match page.sessions.into_iter().next() {
-                    Some(session) => session.session_id,
-                    None => bail!(
-                        "there is no session of this project to continue; leave out --continue to start one"
-                    ),
-                }
-            }
-        };
-        let params = protocol::ResumeSessionParams { session_id: id, strategy: None };
-        let resumed = self.call::<method::SessionResume>(&params).await?;
-        Ok(Opened { id: resumed.session_id, repairs: resumed.repairs })
     }
 
     /// Says goodbye in order and waits for the server to be gone.
@@ -161,47 +147,19 @@ impl Client {
     }
 }
 
-pub struct Opened {
-    pub id: String,
-    pub repairs: Vec<String>,
-}
-
-/// The command line's layer of settings.
-pub fn settings_of(options: &SessionOptions) -> Option<Value> {
-    let mut permissions = serde_json::Map::new();
-    if !options.allow.is_empty() {
-        permissions.insert("allow".to_owned(), json!(options.allow));
-    }
-    if let Some(mode) = &options.mode {
-        permissions.insert("defaultMode".to_owned(), json!(mode));
-    }
-    let mut settings = serde_json::Map::new();
-    if !permissions.is_empty() {
-        settings.insert("permissions".to_owned(), Value::Object(permissions));
-    }
-    if let Some(model) = &options.model {
-        settings.insert("model".to_owned(), json!(model));
-    }
-    (!settings.is_empty()).then_some(Value::Object(settings))
-}
-
 #[derive(Deserialize)]
 struct Message {
     id: Option<Value>,
     method: Option<String>,
     params: Option<Box<RawValue>>,
     result: Option<Value>,
-    error: Option<RpcError>,
+    error: Option<Refusal>,
 }
 
-#[derive(Deserialize)]
-struct RpcError {
-    message: String,
-}
 
 async fn read_all(
     reader: tokio::io::ReadHalf<DuplexStream>,
-    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, String>>>>>,
+    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>,
     incoming: mpsc::UnboundedSender<Incoming>,
 ) {
     let mut reader = BufReader::new(reader);
@@ -226,7 +184,7 @@ async fn read_all(
                 let id = id.and_then(|id| id.as_u64()).unwrap_or_default();
                 let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
                 let outcome = match message.error {
-                    Some(error) => Err(error.message),
+                    Some(error) => Err(error),
                     None => Ok(message.result.unwrap_or(Value::Null)),
                 };
                 if let Some(waiter) = waiter

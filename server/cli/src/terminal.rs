@@ -1,235 +1,193 @@
-//! The terminal as a view: answers on stdout, everything else on stderr, questions on the tty.
+//! The terminal: answers go to stdout, everything beside them to stderr, and the two never run into each other.
+//!
+//! What is said is decided by `view` and by the commands; here is only how it gets out.
+
+pub mod lines;
+mod markdown;
+mod status;
+pub mod style;
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
+    time::Instant,
 };
 
-use protocol::{
-    AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, PermissionChoice,
-    PermissionPreview, TodoStatus, ToolDisplay, Update,
-};
-use serde_json::Value;
+use markdown::Markdown;
+use status::Status;
+use style::{Paint, Style, safe};
 
-/// Previews and results longer than this are cut on screen; the whole is in the transcript.
-const SHOWN_LINES: usize = 20;
+/// What a terminal of unknown size is taken to have.
+const USUAL_COLUMNS: usize = 80;
 
+/// Says what went wrong, when there is nothing else left to do.
 pub fn complain(message: &str) {
-    let mut stderr = io::stderr().lock();
     // Nothing can be done about a closed stderr.
-    drop(writeln!(stderr, "reverie: {message}"));
+    drop(writeln!(io::stderr().lock(), "reverie: {}", safe(message)));
 }
 
-/// Whether somebody is there to answer questions.
-pub fn can_ask() -> bool {
-    io::stderr().is_terminal() && File::open("/dev/tty").is_ok()
-}
-
-/// Shows a session's updates as they come.
-pub struct Screen {
-    colour: bool,
-    /// Whether the last thing printed on stdout ended its line.
+pub struct Terminal {
+    markdown: Markdown,
+    pub status: Status,
+    /// The colours of what stands beside the answer.
+    pub aside_paint: Paint,
+    /// The colours of what was asked for.
+    pub answer_paint: Paint,
+    answer_on_screen: bool,
+    aside_on_screen: bool,
+    /// Whether the last thing printed on stdout did not end its line.
     line_open: bool,
+    /// What was printed last.
+    last: Last,
     /// stdout is gone: nobody reads the answer any more.
     pub closed: bool,
 }
 
-impl Screen {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Answer,
+    Aside,
+}
+
+impl Terminal {
     pub fn new() -> Self {
-        let colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self { colour, line_open: false, closed: false }
-    }
-
-    pub fn show(&mut self, update: &Update) {
-        match update {
-            Update::TextDelta { text } => self.answer(text),
-            Update::ToolStart { tool, input, .. } => {
-                self.aside(&format!("• {tool} {}", headline(tool, input)))
-            }
-            Update::ToolEnd { ok, display, .. } => {
-                if let Some(text) = outcome(*ok, display) {
-                    self.aside(&text);
-                }
-            }
-            Update::Retry { attempt, delay_ms, reason, .. } => {
-                let seconds = *delay_ms as f64 / 1_000.0;
-                self.aside(&format!(
-                    "! {reason}; attempt {} follows in {seconds:.1} s, from the start",
-                    attempt + 1
-                ));
-            }
-            Update::Notice { text, .. } => self.aside(&format!("! {text}")),
-            Update::Context { layer, detail, .. } => self.aside(&format!("! context: {layer}: {detail}")),
-            Update::Todo { items } => {
-                for item in items {
-                    let mark = match item.status {
-                        TodoStatus::Completed => "[x]",
-                        TodoStatus::InProgress => "[>]",
-                        TodoStatus::Pending => "[ ]",
-                    };
-                    self.aside(&format!("  {mark} {}", item.content));
-                }
-            }
-            Update::TurnEnd { error, .. } => {
-                self.end_line();
-                if let Some(error) = error {
-                    complain(&error.message);
-                }
-            }
-            Update::ThinkingDelta { .. }
-            | Update::ToolProgress { .. }
-            | Update::Usage { .. }
-            | Update::Title { .. } => {}
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        let (aside_paint, answer_paint) = (Paint::on(&stderr), Paint::on(&stdout));
+        Self {
+            markdown: Markdown::new(answer_paint),
+            status: Status::new(stderr.is_terminal() && style::is_capable(), aside_paint),
+            aside_paint,
+            answer_paint,
+            answer_on_screen: stdout.is_terminal(),
+            aside_on_screen: stderr.is_terminal(),
+            line_open: false,
+            last: Last::Nothing,
+            closed: false,
         }
     }
 
-    /// A line beside the answer.
+    /// More of the model's answer, which is Markdown.
+    pub fn answer(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.gap(Last::Answer);
+        let painted = self.markdown.push(&safe(text));
+        self.print(&painted);
+        self.line_open = !text.ends_with('\n');
+    }
+
+    /// Ends the answer so far.
+    pub fn end_answer(&mut self) {
+        let rest = self.markdown.finish();
+        self.print(&rest);
+        if self.line_open {
+            self.print("\n");
+            self.line_open = false;
+        }
+    }
+
+    /// Lines beside the answer.
     pub fn aside(&mut self, text: &str) {
-        self.end_line();
-        let text = printable(text);
-        let (dim, plain) = if self.colour { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
-        let mut stderr = io::stderr().lock();
-        for line in text.lines() {
-            drop(writeln!(stderr, "{dim}{line}{plain}"));
-        }
+        let painted = self.aside_paint.paint(Style::Dim, &safe(text.trim_end_matches('\n')));
+        self.painted_aside(&painted);
+    }
+
+    /// Something beside the answer that should be noticed.
+    pub fn warn(&mut self, text: &str) {
+        let painted = self.aside_paint.paint(Style::Yellow, &safe(&format!("! {text}")));
+        self.painted_aside(&painted);
+    }
+
+    /// Lines beside the answer that bring their own colours; the caller has made them safe.
+    pub fn painted_aside(&mut self, text: &str) {
+        self.end_answer();
+        self.gap(Last::Aside);
+        self.print_aside(&format!("{text}\n"));
+    }
+
+    /// Waits for input on this line.
+    pub fn ask(&mut self, prompt: &str) {
+        self.end_answer();
+        self.print_aside(prompt);
+        self.last = Last::Nothing;
     }
 
     /// A line of what was asked for.
     pub fn line(&mut self, text: &str) {
-        self.answer(&format!("{text}\n"));
+        self.painted_line(&safe(text));
+    }
+
+    /// The same, with its own colours; the caller has made it safe.
+    pub fn painted_line(&mut self, text: &str) {
+        self.print(&format!("{text}\n"));
+        self.last = Last::Answer;
     }
 
     /// A line of JSON, for programs.
     pub fn json(&mut self, value: &impl serde::Serialize) {
-        let mut stdout = io::stdout().lock();
-        let written = serde_json::to_string(value)
-            .map_err(io::Error::from)
-            .and_then(|line| writeln!(stdout, "{line}"))
-            .and_then(|()| stdout.flush());
-        self.closed |= written.is_err();
+        match serde_json::to_string(value) {
+            Ok(line) => self.print(&format!("{line}\n")),
+            Err(error) => tracing::error!(%error, "this is no JSON"),
+        }
     }
 
-    fn answer(&mut self, text: &str) {
-        let text = printable(text);
+    /// Keeps the status line up to date.
+    pub fn tick(&mut self) {
+        // Behind an open line of the answer there is no room for it.
+        if !(self.line_open && self.answer_on_screen) {
+            let drawing = self.status.draw(Instant::now(), columns());
+            self.write_aside(&drawing);
+        }
+    }
+
+    /// The columns that text may take on stdout; `None` where lines can be as long as they like.
+    pub fn answer_columns(&self) -> Option<usize> {
+        self.answer_on_screen.then(columns)
+    }
+
+    /// The columns that text may take beside the answer.
+    pub fn aside_columns(&self) -> Option<usize> {
+        self.aside_on_screen.then(columns)
+    }
+
+    /// An empty line between what the model says and what stands beside it, where both meet on the screen.
+    fn gap(&mut self, next: Last) {
+        let meet = self.answer_on_screen && self.aside_on_screen;
+        if meet && self.last != next && self.last != Last::Nothing {
+            self.print_aside("\n");
+        }
+        self.last = next;
+    }
+
+    fn print(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.clear_status();
         let mut stdout = io::stdout().lock();
         self.closed |= stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err();
-        self.line_open = !text.ends_with('\n');
     }
 
-    fn end_line(&mut self) {
-        if self.line_open {
-            self.answer("\n");
+    fn print_aside(&mut self, text: &str) {
+        self.clear_status();
+        self.write_aside(text);
+    }
+
+    fn clear_status(&mut self) {
+        let clearing = self.status.clear();
+        self.write_aside(clearing);
+    }
+
+    fn write_aside(&self, text: &str) {
+        if !text.is_empty() {
+            // Nothing can be done about a closed stderr.
+            drop(io::stderr().lock().write_all(text.as_bytes()));
         }
     }
 }
 
-/// Asks on the tty. Blocks until the user has answered.
-pub fn ask_permission(params: &AskPermissionParams) -> AskPermissionResult {
-    let mut question = format!("\nAllow {}? ({})\n", params.tool, params.reason);
-    if let Some(preview) = &params.preview {
-        let (PermissionPreview::Diff { text }
-        | PermissionPreview::Command { text }
-        | PermissionPreview::Text { text }) = preview;
-        question.push_str(&indent(text, SHOWN_LINES));
-    }
-    for option in &params.options {
-        let key = key_of(option.id);
-        question.push_str(&format!("  [{key}] {}\n", option.label));
-    }
-    loop {
-        let Some(line) = ask_line(&format!("{question}> ")) else {
-            return AskPermissionResult { option: PermissionChoice::Deny, message: None };
-        };
-        let line = line.trim();
-        let (key, words) = line.split_once(' ').unwrap_or((line, ""));
-        let chosen = params.options.iter().find(|option| key.eq_ignore_ascii_case(key_of(option.id)));
-        if let Some(option) = chosen {
-            let message = (!words.trim().is_empty()).then(|| words.trim().to_owned());
-            return AskPermissionResult { option: option.id, message };
-        }
-        question =
-            "Please answer with one of the letters; words after 'n' are told to the model.\n".to_owned();
-    }
-}
-
-pub fn ask_user(params: &AskUserParams) -> AskUserResult {
-    let mut question = format!("\n{}\n", params.question);
-    for (number, option) in params.options.iter().enumerate() {
-        question.push_str(&format!("  [{}] {option}\n", number + 1));
-    }
-    let line = ask_line(&format!("{question}> "));
-    let answer = line.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).map(|line| {
-        let picked = line.parse::<usize>().ok().and_then(|number| params.options.get(number.checked_sub(1)?));
-        picked.cloned().unwrap_or(line)
-    });
-    AskUserResult { answer }
-}
-
-fn key_of(choice: PermissionChoice) -> &'static str {
-    match choice {
-        PermissionChoice::AllowOnce => "y",
-        PermissionChoice::AllowSession => "s",
-        PermissionChoice::AllowAlways => "a",
-        PermissionChoice::Deny => "n",
-    }
-}
-
-/// `None` when the tty is closed.
-fn ask_line(question: &str) -> Option<String> {
-    drop(write!(io::stderr().lock(), "{}", printable(question)));
-    let mut line = String::new();
-    let tty = File::open("/dev/tty").ok()?;
-    let read = BufReader::new(tty).read_line(&mut line).ok()?;
-    (read > 0).then_some(line)
-}
-
-/// What a call is about, in one line.
-fn headline(tool: &str, input: &Value) -> String {
-    let key = match tool {
-        "Read" | "Write" | "Edit" | "MultiEdit" => "file_path",
-        "Grep" | "Glob" => "pattern",
-        "Bash" => "command",
-        "BashOutput" => "bash_id",
-        "KillShell" => "shell_id",
-        "AskUser" => "question",
-        _ => return String::new(),
-    };
-    let text = input.get(key).and_then(Value::as_str).unwrap_or_default();
-    let line = text.lines().next().unwrap_or_default();
-    let cut: String = line.chars().take(100).collect();
-    if cut.len() < text.len() { format!("{cut} …") } else { cut }
-}
-
-fn outcome(ok: bool, display: &ToolDisplay) -> Option<String> {
-    match display {
-        ToolDisplay::Diff { diff, .. } if ok => Some(indent(diff, SHOWN_LINES)),
-        ToolDisplay::Terminal { output, exit_code, .. } => {
-            let mut text = indent(output, SHOWN_LINES);
-            if let Some(code) = exit_code.filter(|code| *code != 0) {
-                text.push_str(&format!("  exit code {code}\n"));
-            }
-            (!text.is_empty()).then_some(text)
-        }
-        ToolDisplay::Text { text } if !ok => Some(format!("  failed: {}", indent(text, SHOWN_LINES).trim())),
-        _ => None,
-    }
-}
-
-fn indent(text: &str, most: usize) -> String {
-    let mut shown = String::new();
-    for line in text.lines().take(most) {
-        shown.push_str("  ");
-        shown.push_str(line);
-        shown.push('\n');
-    }
-    let rest = text.lines().count().saturating_sub(most);
-    if rest > 0 {
-        shown.push_str(&format!("  … {rest} more lines\n"));
-    }
-    shown
-}
-
-/// Model output and files may hold escape sequences; a terminal must not obey them.
-fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(io::stdout()));
+    size.map(|size| usize::from(size.ws_col)).ok().filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
 }

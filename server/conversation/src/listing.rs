@@ -62,7 +62,10 @@ fn transcripts(directory: &Path) -> Vec<(SessionId, PathBuf)> {
         let name = entry.file_name();
         // Side chains have other names.
         let session = SessionId::parse(name.to_str()?.strip_suffix(".jsonl")?)?;
-        Some((session, entry.path()))
+        // Opening a pipe would wait for its writer.
+        let kind = entry.file_type().ok()?;
+        let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
+        is_file.then(|| (session, entry.path()))
     });
     named.collect()
 }
@@ -88,7 +91,7 @@ fn summarise_all(files: &[(SessionId, PathBuf)]) -> Vec<Summary> {
 fn summarise(session: &SessionId, path: &Path) -> io::Result<Option<Summary>> {
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() == 0 {
+    if metadata.len() == 0 {
         return Ok(None);
     }
     let bytes = metadata.len();

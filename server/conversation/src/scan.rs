@@ -134,7 +134,11 @@ pub(crate) struct Damage {
 }
 
 pub(crate) fn scan(path: &Path) -> io::Result<Scan> {
-    let bytes = File::open(path)?.metadata()?.len();
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let bytes = metadata.len();
     if bytes < 2 * SHARE {
         return scan_range(path, 0, bytes, bytes);
     }

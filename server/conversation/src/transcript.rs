@@ -134,6 +134,9 @@ impl State {
             TryLockError::WouldBlock => TranscriptError::Busy,
             TryLockError::Error(error) => TranscriptError::Io(error),
         })?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file").into());
+        }
         let length = file.seek(SeekFrom::End(0))?;
         let mut last = [b'\n'];
         if length > 0 {

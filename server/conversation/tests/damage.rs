@@ -1,5 +1,7 @@
 //! Damaged transcripts of every kind: whatever is intact is found, whatever is lost is told, and nothing hangs.
 
+#![expect(clippy::unwrap_used, reason = "a failure in a test should end it")]
+
 use std::{collections::HashSet, fs, path::Path, sync::Arc};
 
 use conversation::{
@@ -142,10 +144,10 @@ fn intact_records_are_reached_in_whatever_is_around_them() {
         damaged.check("torn, then the next", &[&before, torn, &after].concat(), all_but(&[number]));
         for rubbish in [&b"\xff\xfe\x00{{{\n"[..], b"null\n", b"{\"a\":\n", b"\n\r\n", b"[[[[\n", b"\"\n"] {
             damaged.check("rubbish between", &[&before, rubbish, line, &after].concat(), all_but(&[]));
-            damaged.check("rubbish instead", &[&before, &rubbish[..], &after].concat(), {
-                // Blank lines leave no trace, but the missing message does.
-                if number == MESSAGES { continue } else { all_but(&[number]) }
-            });
+            // Behind the last message, blank lines leave no trace of what was there.
+            if number < MESSAGES {
+                damaged.check("rubbish instead", &[&before, rubbish, &after].concat(), all_but(&[number]));
+            }
         }
         let twice = [&whole[..], line].concat();
         damaged.check("twice", &twice, all_but(&[]));
@@ -204,8 +206,6 @@ fn intact_records_are_reached_in_whatever_is_around_them() {
         let mut garbled = whole.clone();
         garbled[range.clone()].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(167).wrapping_add(13));
         damaged.check("a sector garbled", &garbled, all_but(&hit));
-        let dropped = [&whole[..range.start], &whole[range.end..]].concat();
-        damaged.check("a sector dropped", &dropped, all_but(&hit));
     }
 
     println!("{} files, {} of {} intact records reached", damaged.files, damaged.reached, damaged.intact);

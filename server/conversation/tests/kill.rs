@@ -1,5 +1,7 @@
 //! Kills a writer again and again, at no particular moment, and looks for what it had acknowledged.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failure in a test should end it")]
+
 #[expect(dead_code, reason = "the example's own entry point")]
 #[path = "../examples/append_forever.rs"]
 mod append_forever;
@@ -20,7 +22,7 @@ const DIRECTORY: &str = "REVERIE_TEST_APPEND_DIRECTORY";
 const SESSION: &str = "REVERIE_TEST_APPEND_SESSION";
 const KILLS: u64 = 200;
 /// Then a new session, so that reading stays quick.
-const KILLS_OF_ONE_SESSION: u64 = 10;
+const KILLS_OF_ONE_SESSION: u64 = 5;
 
 /// The writer: this test binary, started again by the test below. On its own it has nothing to do.
 #[test]
@@ -82,7 +84,7 @@ fn run_and_kill(
         Err(_) => false,
     };
     while seen <= count {
-        let line = lines.next().expect("the writer stopped by itself").unwrap();
+        let Some(Ok(line)) = lines.next() else { panic!("the writer stopped by itself") };
         seen += u64::from(take(line));
     }
     writer.kill().unwrap();

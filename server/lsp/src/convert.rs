@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use agent::{AgentEvent, ContextLevel, NoticeLevel, PermissionQuestion, TurnEnd, TurnStop};
+use agent::{Display, Preview};
 pub(crate) use conversation::SessionId;
 use protocol::{
     AskPermissionParams, CacheEffect, PermissionChoice, PermissionOption, PermissionPreview, StopReason,
     TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,
 };
-use tools::{Display, Preview};
 
 pub(crate) fn update(event: AgentEvent) -> Update {
     match event {

@@ -73,9 +73,11 @@ where
 
     /// Answers what is no message.
     pub(crate) async fn refuse(&mut self, bad: BadMessage) {
-        tracing::warn!(id = %bad.id, error = %bad.error, "a message that cannot be read");
+        let BadMessage { id, code, message } = bad;
+        tracing::warn!(%id, %code, message, "a message that cannot be read");
         let slot = self.slot().await;
-        self.server.outbound().respond(Response::from_error(bad.id, bad.error), slot);
+        let error = Error { code, message: message.into(), data: None };
+        self.server.outbound().respond(Response::from_error(id, error), slot);
     }
 
     /// Resolves when every request is answered and the client has read the answers.

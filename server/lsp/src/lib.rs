@@ -27,7 +27,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::timeout,
 };
-use tower_lsp::jsonrpc::{Error, ErrorCode, Id};
+use tower_lsp::jsonrpc::{ErrorCode, Id, Request, Response};
 
 use framing::{Frame, FrameReader};
 use ingress::Ingress;
@@ -99,18 +99,13 @@ where
 async fn read<I, S>(mut frames: FrameReader<I>, ingress: &mut Ingress<S>) -> End
 where
     I: AsyncRead + Unpin,
-    S: tower::Service<
-            tower_lsp::jsonrpc::Request,
-            Response = Option<tower_lsp::jsonrpc::Response>,
-            Future: Send + 'static,
-        >,
+    S: tower::Service<Request, Response = Option<Response>, Future: Send + 'static>,
 {
     loop {
         let body = match frames.next().await {
             Frame::Body(body) => body,
-            Frame::Bad(problem) => {
-                let error = Error { code: ErrorCode::ParseError, message: problem.into(), data: None };
-                ingress.refuse(BadMessage { id: Id::Null, error }).await;
+            Frame::Bad(message) => {
+                ingress.refuse(BadMessage { id: Id::Null, code: ErrorCode::ParseError, message }).await;
                 continue;
             }
             Frame::End => return End::InputClosed,

@@ -19,7 +19,8 @@ pub(crate) enum Incoming<'a> {
 pub(crate) struct BadMessage {
     /// `Null` where the sender's id cannot be read.
     pub id: Id,
-    pub error: Error,
+    pub code: ErrorCode,
+    pub message: String,
 }
 
 pub(crate) fn parse(body: &[u8]) -> Result<Incoming<'_>, BadMessage> {
@@ -104,7 +105,7 @@ fn read_error(raw: &RawValue) -> Error {
 }
 
 fn bad(id: Id, code: ErrorCode, message: String) -> BadMessage {
-    BadMessage { id, error: Error { code, message: message.into(), data: None } }
+    BadMessage { id, code, message }
 }
 
 fn shown(text: &str) -> &str {
@@ -129,7 +130,7 @@ mod tests {
             Ok(Incoming::Response { id, outcome: Err(error) }) => {
                 format!("response {id} error {} {}", error.code, error.message)
             }
-            Err(bad) => format!("bad {} {} {}", bad.id, bad.error.code, bad.error.message),
+            Err(bad) => format!("bad {} {} {}", bad.id, bad.code, bad.message),
         };
         expected.assert_eq(&shown);
     }
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn a_body_that_is_not_utf8_is_a_parse_error() {
         let bad = parse(b"{\"jsonrpc\":\"\xFF\"}").unwrap_err();
-        assert_eq!((bad.id, bad.error.code), (Id::Null, ErrorCode::ParseError));
+        assert_eq!((bad.id, bad.code), (Id::Null, ErrorCode::ParseError));
     }
 
     #[test]

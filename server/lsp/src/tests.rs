@@ -1,6 +1,7 @@
 //! The whole server over a pipe in memory.
 
 mod edits;
+mod turns;
 
 use expect_test::expect;
 use serde_json::{Value, json};

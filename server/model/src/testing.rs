@@ -5,11 +5,12 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     Delta, Event, EventStream, ModelError, Transient,
@@ -99,8 +100,10 @@ pub(crate) fn decode<D: Decoder>(
     let origin = Arc::new(origin(provider));
     let body = futures_util::stream::iter(chunks.into_iter().map(|chunk| Ok(Bytes::from(chunk)))).boxed();
     let events = sse::events(body, decoder(Arc::clone(&origin)), origin, Patience::default());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(collect(Ok(events)))
+    // One for all: thousands of prefixes are decoded.
+    static RUNTIME: LazyLock<Runtime> =
+        LazyLock::new(|| Builder::new_current_thread().enable_time().build().unwrap());
+    RUNTIME.block_on(collect(Ok(events)))
 }
 
 pub(crate) async fn collect(started: Result<EventStream, ModelError>) -> Outcome {

@@ -31,7 +31,7 @@ use self::answers::{Handler, did_change};
 pub use self::{
     answers::Answer,
     document::{Document, Encoding, offset_of, position_of, range_json, uri},
-    framing::frame,
+    framing::{frame, read_frame},
     process::ServerProcess,
     turn::Turn,
 };

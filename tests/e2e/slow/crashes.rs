@@ -1,9 +1,10 @@
 //! The real server is killed 200 times at random moments of a scripted session.
 //!
-//! What counts as acknowledged: everything the model was sent, and every turn whose end the client saw. After each kill
-//! the session must resume, and its next request must begin with all of that, byte for byte.
+//! What counts as acknowledged: everything the model was sent; every call of a response whose usage the client saw; every
+//! turn whose end the client saw. After each kill the session must resume, and its next request must begin with what the
+//! last one said, byte for byte, and hold the rest.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::{
@@ -23,12 +24,16 @@ async fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     fixture.write("~/.claude/settings.json", r#"{ "permissions": { "allow": ["Bash(echo:*)"] } }"#);
     let model = ModelServer::start().await;
     model.program(rounds(fixture.path("a.txt").to_str().unwrap().to_owned()));
+    // Kills strike up to half a turn's time after its end.
+    let longest = whole_turn(&fixture, &model).await.mul_f64(1.5);
     let mut random = 88_172_645_463_325_252_u64;
     let mut repairs = 0;
+    let mut moments = Moments::default();
     for round in 0..KILLS / KILLS_PER_SESSION {
         let mut session: Option<String> = None;
         let mut last_request: Option<Value> = None;
         let mut last_answer: Option<String> = None;
+        let mut seen_calls: Vec<String> = Vec::new();
         for kill in 0..KILLS_PER_SESSION {
             let client = start(&fixture, &model).await;
             let id = match &session {
@@ -56,7 +61,7 @@ async fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
             random ^= random >> 7;
             random ^= random << 17;
             // The moment of the kill: this is what is random here.
-            tokio::time::sleep(Duration::from_micros(random % 30_000)).await;
+            tokio::time::sleep(longest.mul_f64((random >> 11) as f64 / (1u64 << 53) as f64)).await;
             let log = client.kill().await;
             drop(accepted);
 
@@ -66,13 +71,20 @@ async fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
                 if let Some(last) = &last_request {
                     assert_extends(last, &request.body);
                 }
+                assert_holds(&request.body, &seen_calls);
                 last_request = Some(request.body.clone());
             }
+            seen_calls.extend(acknowledged_calls(&log));
             if !new.is_empty() || !log.is_empty() {
                 session = Some(id);
             }
-            if let Some(answer) = finished_answer(&log) {
-                last_answer = Some(answer);
+            match (finished_answer(&log), new.is_empty()) {
+                (Some(answer), _) => {
+                    last_answer = Some(answer);
+                    moments.after_the_end += 1;
+                }
+                (None, true) => moments.before_a_request += 1,
+                (None, false) => moments.in_the_middle += 1,
             }
         }
         let client = start(&fixture, &model).await;
@@ -87,7 +99,20 @@ async fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
         }
         client.shutdown().await;
     }
-    assert!(repairs > 0, "some kill must have hit a turn in the middle, or the moments are badly chosen");
+    eprintln!("{moments:?}, {repairs} repairs");
+    // Kills that all hit the same moment would prove little.
+    assert!(
+        moments.in_the_middle >= KILLS / 10 && repairs > 0,
+        "badly chosen moments: {moments:?}, {repairs} repairs"
+    );
+}
+
+/// When the kills struck.
+#[derive(Debug, Default)]
+struct Moments {
+    before_a_request: usize,
+    in_the_middle: usize,
+    after_the_end: usize,
 }
 
 async fn start(fixture: &Fixture, model: &ModelServer) -> LspClient {
@@ -96,6 +121,17 @@ async fn start(fixture: &Fixture, model: &ModelServer) -> LspClient {
     client.ignore("window/logMessage");
     client.initialize(&ClientOptions::new(&fixture.workspace)).await;
     client
+}
+
+/// How long a turn takes when nobody disturbs it.
+async fn whole_turn(fixture: &Fixture, model: &ModelServer) -> Duration {
+    let client = start(fixture, model).await;
+    let session = client.new_session().await;
+    let started = Instant::now();
+    assert_eq!(client.turn(&session, "undisturbed").await.stop_reason(), "endTurn");
+    let took = started.elapsed();
+    client.shutdown().await;
+    took
 }
 
 /// Three rounds of tools, then an answer; which one is due shows in the request itself.
@@ -125,6 +161,21 @@ fn rounds(path: String) -> impl FnMut(&RecordedRequest) -> Reply + Send {
                 Reply::text(format!("answer number {answers}: {}", "words ".repeat(40)))
             }
         }
+    }
+}
+
+/// The calls of the responses whose usage was seen: those are in the transcript.
+fn acknowledged_calls(log: &[Notification]) -> Vec<String> {
+    let end = log.iter().rposition(|seen| seen.kind() == "usage").unwrap_or(0);
+    let calls = log[..end].iter().filter(|seen| seen.kind() == "toolStart");
+    calls.map(|seen| seen.params["update"]["toolUseId"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn assert_holds(body: &Value, calls: &[String]) {
+    let text = body["messages"].to_string();
+    for call in calls {
+        assert!(text.contains(&format!("\"{call}\"")), "the call {call}, which the client saw, is lost");
     }
 }
 

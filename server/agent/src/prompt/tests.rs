@@ -22,7 +22,7 @@ fn check(settings: &str, files: &[(&str, &str)], git: Option<GitState>, expected
     let (model, _) = model::Models::new(&environment, &settings).resolve(Some("offline")).unwrap();
     let prefix = render(&Inputs {
         cwd: &cwd,
-        memory_dir: &memory_dir,
+        memory_dir: Some(&memory_dir),
         shell: "/bin/bash",
         settings: &settings,
         model: &model,

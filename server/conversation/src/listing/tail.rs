@@ -26,9 +26,9 @@ pub(crate) struct Tail {
 impl Tail {
     pub(crate) fn read(file: &mut File, length: u64) -> io::Result<Self> {
         let start = length.saturating_sub(TAIL);
-        let mut bytes = Vec::with_capacity(TAIL.min(length) as usize);
+        let mut bytes = vec![0; TAIL.min(length) as usize];
         file.seek(SeekFrom::Start(start))?;
-        file.take(TAIL).read_to_end(&mut bytes)?;
+        file.read_exact(&mut bytes)?;
 
         let mut tail = Self { timestamp: last_timestamp(&bytes), ..Self::default() };
         let mut rest = bytes.as_slice();

@@ -84,6 +84,16 @@ fn a_future_clock_does_not_keep_a_session_on_top() {
 }
 
 #[test]
+fn pipes_and_folders_are_no_sessions() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = transcript_path(directory.path(), &session(1));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    assert_eq!(list(&[directory.path().to_owned()]), []);
+    assert!(matches!(crate::load(directory.path(), &session(1), None), Err(crate::LoadError::Io(_))));
+}
+
+#[test]
 fn many_sessions_are_all_listed() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..200 {

@@ -83,7 +83,7 @@ fn question() -> PermissionQuestion {
         tool: "Bash".to_owned(),
         input: json!({ "command": "ls" }),
         reason: "No rule allows it.".to_owned(),
-        preview: Some(tools::Preview::Command("ls".to_owned())),
+        preview: Some(agent::Preview::Command("ls".to_owned())),
         rule: "Bash(ls)".to_owned(),
     }
 }

@@ -264,7 +264,7 @@ fn however_updates_and_flushes_interleave_nothing_is_lost_or_moved() {
         state ^= state << 17;
         state % bound
     };
-    for _ in 0..300 {
+    for _ in 0..100 {
         let mut bench = Bench::new();
         let mut told = String::new();
         let mut seen = String::new();

@@ -27,7 +27,7 @@ pub(super) fn quote(situation: &Situation, path: &str, lines: &[(usize, String)]
             text.push("…");
         }
         text.push(line);
-        expected = number + 1;
+        expected = number.saturating_add(1);
     }
     format!("`{}:{first}`\n{}", situation.relative(path), fenced(&text.join("\n"), language(path)))
 }

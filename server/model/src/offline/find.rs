@@ -282,7 +282,7 @@ fn snippet(lines: &[(usize, String)], line: Option<usize>) -> Vec<(usize, String
     let rest = lines.iter().skip(at - above).take(MOST);
     let mut shown: Vec<(usize, String)> = Vec::new();
     for (number, text) in rest {
-        let past_the_match = *number > line.unwrap_or_default() + 3;
+        let past_the_match = *number > line.unwrap_or_default().saturating_add(3);
         if text.trim().is_empty() && past_the_match {
             break;
         }

@@ -55,16 +55,14 @@ pub(super) enum Intent {
 }
 
 pub(super) fn understand(question: &str) -> Intent {
-    let text = question.trim();
-    let lower = text.to_lowercase();
-    let polite = ["please ", "could you ", "can you ", "would you ", "now ", "and ", "also ", "ok, ", "ok "];
-    let skipped = polite.iter().fold(0, |at, prefix| {
-        let rest = lower.get(at..).unwrap_or_default();
-        if rest.starts_with(prefix) { at + prefix.len() } else { at }
-    });
-    // Both have the same length in bytes unless lower-casing changed it; then the prefix stays.
-    let text = text.get(skipped..).filter(|rest| rest.len() == lower.len() - skipped).unwrap_or(text);
-    let lower = text.to_lowercase();
+    let mut text = question.trim();
+    for filler in ["please ", "could you ", "can you ", "would you ", "now ", "and ", "also ", "ok, ", "ok "]
+    {
+        let begins = text.get(..filler.len()).is_some_and(|start| start.eq_ignore_ascii_case(filler));
+        text = text.get(filler.len()..).filter(|_| begins).unwrap_or(text);
+    }
+    // Only ASCII changes, so positions in one are positions in the other.
+    let lower = text.to_ascii_lowercase();
     None.or_else(|| help(&lower))
         .or_else(|| recall(&lower))
         .or_else(|| remember(text, &lower))
@@ -236,9 +234,8 @@ fn list(text: &str, lower: &str) -> Option<Intent> {
     }
     let rest = ["list ", "ls ", "glob ", "find files "].iter().find_map(|start| plain.strip_prefix(start))?;
     let rest = text.get(plain.len() - rest.len()..)?;
-    let word = rest.split_whitespace().map(|word| word.trim_matches(['`', '"', '\'', '.', '?']));
-    let named =
-        word.filter(|word| word.contains('*') || word.contains('/') || word.contains('.')).next_back();
+    let mut words = rest.split_whitespace().map(|word| word.trim_matches(['`', '"', '\'', '.', '?']));
+    let named = words.rfind(|word| word.contains('*') || word.contains('/') || word.contains('.'));
     let pattern = match named {
         Some(glob) if glob.contains('*') && glob.contains('/') => glob.to_owned(),
         Some(glob) if glob.contains('*') => format!("**/{glob}"),
@@ -282,7 +279,7 @@ fn question_about(text: &str, lower: &str) -> Intent {
     let only = |words: &[&str]| terms.iter().all(|term| words.contains(&term.stem.as_str()));
     if let Some(topic) = how_to_topic(lower)
         && lower.contains("how")
-        && only(&["build", "test", "run", "install", "start", "compil", "set", "setup", "buildng"])
+        && only(&["build", "test", "run", "install", "start", "compil", "set", "setup"])
     {
         return Intent::HowTo { topic: topic.to_owned() };
     }

@@ -36,7 +36,7 @@ const MOST: usize = 6;
 
 /// In the order of the question, names before words, each once, at most six.
 pub(super) fn terms(question: &str) -> Vec<Term> {
-    let (quoted, rest) = take_quoted(question);
+    let (quoted, rest) = take_quoted(beginning(question));
     let mut terms: Vec<Term> = Vec::new();
     let mut add = |text: &str, stem: String, kind: TermKind| {
         if !stem.is_empty() && !terms.iter().any(|term| term.stem == stem) {
@@ -71,9 +71,16 @@ pub(super) fn terms(question: &str) -> Vec<Term> {
     terms
 }
 
+/// Pasted logs can be long; what is asked about them comes first.
+fn beginning(text: &str) -> &str {
+    const BYTES: usize = 2_000;
+    text.get(..text.floor_char_boundary(BYTES)).unwrap_or(text)
+}
+
 /// The words that carry the meaning, in their order; numbers and dates do not.
 pub(super) fn content_words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric())
+    beginning(text)
+        .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().any(char::is_alphabetic) && word.chars().count() >= shortest(word))
         .map(str::to_lowercase)
         .filter(|word| !is_stop_word(word))

@@ -527,6 +527,39 @@ fn failing_tools_end_the_turn() {
 }
 
 #[test]
+fn odd_texts_break_nothing() {
+    let long = "wörd ".repeat(20_000);
+    let starts = [
+        "",
+        "run ",
+        "list ",
+        "remember ",
+        "read ",
+        "edit ",
+        "create ",
+        "todo:",
+        "ask me ",
+        "please ",
+        "#",
+        "in 9999 days ",
+    ];
+    let ends = [
+        "İİİİİİİİİİİİ",
+        "🦀`\"'“",
+        "a.b:99999999999999999999-1",
+        "((([[[**",
+        "<system-reminder>",
+        "\0\u{202e}",
+        &long,
+    ];
+    for start in starts {
+        for end in ends {
+            Folder::new(PROJECT).ask(&format!("{start}{end}"));
+        }
+    }
+}
+
+#[test]
 fn the_same_request_gives_the_same_bytes() {
     let mut folder = Folder::new(PROJECT);
     folder.ask("Where is the retry policy?");

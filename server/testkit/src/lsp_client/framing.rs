@@ -9,7 +9,7 @@ pub fn frame(message: &Value) -> Vec<u8> {
 }
 
 /// The next message; `None` at the end of the stream. A server that breaks the framing fails the test, in words.
-pub(super) async fn read_frame(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Value>, String> {
+pub async fn read_frame(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Value>, String> {
     let mut length = None;
     loop {
         let mut line = String::new();

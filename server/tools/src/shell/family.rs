@@ -58,6 +58,16 @@ impl Mark {
         }
     }
 
+    /// The soft limits, on message queues and on processes, that the shell must set before it runs anything.
+    /// Empty where there is nothing to set.
+    pub(super) fn limits(&self) -> [String; 2] {
+        #[cfg(target_os = "linux")]
+        return [self.queue_limit, linux::task_limit()]
+            .map(|limit| limit.map_or_else(String::new, |limit| limit.to_string()));
+        #[cfg(not(target_os = "linux"))]
+        [String::new(), String::new()]
+    }
+
     /// The value of [`JOB_VARIABLE`].
     pub(super) fn name(&self) -> &OsStr {
         OsStr::new(&self.name)
@@ -67,10 +77,7 @@ impl Mark {
 impl Family {
     /// The family of a shell that was spawned a moment ago with the mark in its environment.
     pub(super) fn new(shell: Pid, mark: Mark) -> Self {
-        let family = Self { shell, mark };
-        #[cfg(target_os = "linux")]
-        linux::set_limits(family.shell, &family.mark);
-        family
+        Self { shell, mark }
     }
 
     /// Whether the shell has ended. Leaves it unreaped.
@@ -148,7 +155,7 @@ mod linux {
         fs,
     };
 
-    use rustix::process::{Pid, Resource, Rlimit, WaitOptions};
+    use rustix::process::{Pid, Resource, WaitOptions};
 
     use super::{JOB_VARIABLE, Mark};
 
@@ -171,24 +178,11 @@ mod linux {
         (room > 0).then(|| base - 1 - number % room)
     }
 
-    pub(super) fn set_limits(shell: Pid, mark: &Mark) {
-        if let Some(odd) = mark.queue_limit {
-            lower(shell, Resource::Msgqueue, odd);
-        }
-        if let Some(tasks) = tasks_on_the_machine() {
-            lower(shell, Resource::Nproc, tasks + TASKS_PER_COMMAND);
-        }
-    }
-
-    fn lower(process: Pid, resource: Resource, value: u64) {
-        let inherited = rustix::process::getrlimit(resource);
-        if inherited.current.is_some_and(|current| current <= value) {
-            return;
-        }
-        let new = Rlimit { current: Some(value), maximum: inherited.maximum };
-        if let Err(error) = rustix::process::prlimit(Some(process), resource, new) {
-            tracing::debug!(%error, ?resource, "a limit could not be set");
-        }
+    /// `None` where the limit in force is lower.
+    pub(super) fn task_limit() -> Option<u64> {
+        let limit = tasks_on_the_machine()? + TASKS_PER_COMMAND;
+        let in_force = rustix::process::getrlimit(Resource::Nproc).current;
+        in_force.is_none_or(|in_force| in_force > limit).then_some(limit)
     }
 
     fn tasks_on_the_machine() -> Option<u64> {

@@ -25,9 +25,11 @@ const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI
 /// Runs the second argument as if it were the whole script, and reports the folder it ends in to the first: by a
 /// trap, so that `exit` does not prevent it, and once more after it, so that a trap of the command's own does
 /// not. All on one line, so that the numbers in error messages are right; the space keeps a command that begins
-/// with a dash from being taken for an option.
+/// with a dash from being taken for an option. The limits are set here because no process of the command can be
+/// older than they are.
 const SCRIPT: &str = concat!(
-    r#"REVERIE_FOLDER=$1 REVERIE_LINE=$2; shift 2; "#,
+    r#"REVERIE_FOLDER=$1 REVERIE_LINE=$2; "#,
+    r#"{ [ -z "$3" ] || ulimit -S -q "$3"; [ -z "$4" ] || ulimit -S -u "$4"; } 2>/dev/null; shift 4; "#,
     r#"trap 'command pwd >|"$REVERIE_FOLDER" 2>/dev/null || :' EXIT; eval " $REVERIE_LINE"; "#,
     r#"REVERIE_STATUS=$?; command pwd >|"$REVERIE_FOLDER" 2>/dev/null || :; exit $REVERIE_STATUS"#,
 );
@@ -92,6 +94,7 @@ pub(super) fn spawn(
         .arg("bash")
         .arg(folder.0.path())
         .arg(command)
+        .args(mark.limits())
         .current_dir(cwd)
         .env_clear()
         .envs(environment.iter().filter(|(name, _)| !SECRETS.iter().any(|secret| name == secret)).cloned())

@@ -1,0 +1,300 @@
+//! A session in the terminal: what comes from the server is shown, questions are asked and answered, signals stop.
+//!
+//! `ask` and `chat` decide what to do when a turn ends, a line comes or the user wants to leave.
+
+use std::{collections::VecDeque, path::PathBuf, time::Duration};
+
+use anyhow::bail;
+use protocol::{
+    CancelSessionParams, Notification, PromptPart, PromptSessionParams, Request, SessionUpdateParams,
+    StopReason, TurnError, Update, Usage, method,
+};
+use serde_json::{Value, json, value::RawValue};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{Interval, MissedTickBehavior, interval},
+};
+
+use crate::{
+    client::{Client, Incoming},
+    opening::Opened,
+    questions::{self, About, Question},
+    terminal::{Terminal, lines::Lines},
+    view::View,
+};
+
+/// How often the status line is looked at.
+const TICK: Duration = Duration::from_millis(200);
+
+pub struct Conversation {
+    pub client: Client,
+    pub terminal: Terminal,
+    pub session: String,
+    view: View,
+    folder: PathBuf,
+    shown: Shown,
+    /// The turns that have not ended: one that runs, and prompts that were queued behind it.
+    running: Vec<String>,
+    cancelled: bool,
+    questions: VecDeque<Question>,
+    /// Where questions are answered; without it, nobody is there.
+    pub keyboard: Option<Lines>,
+    /// Where messages come from if not from the keyboard.
+    pub script: Option<Lines>,
+    signals: Signals,
+    ticks: Interval,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    Text,
+    Json,
+}
+
+/// What `ask` and `chat` have to decide about.
+pub enum Happened {
+    TurnEnded(Ended),
+    Line(String),
+    EndOfInput,
+    /// Ctrl-C while there is nothing to stop, or for the second time.
+    Interrupted,
+    /// The terminal is gone, or somebody ends this program.
+    Terminated,
+    /// Nobody reads the answer any more.
+    OutputClosed,
+}
+
+pub struct Ended {
+    pub turn: String,
+    pub stop: StopReason,
+    pub usage: Usage,
+    pub error: Option<TurnError>,
+}
+
+impl Conversation {
+    pub fn new(client: Client, opened: &Opened, folder: PathBuf, shown: Shown) -> anyhow::Result<Self> {
+        let mut terminal = Terminal::new();
+        for repair in &opened.repairs {
+            terminal.warn(&format!("repaired: {repair}"));
+        }
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Self {
+            client,
+            terminal,
+            session: opened.id.clone(),
+            view: View::new(folder.clone()),
+            folder,
+            shown,
+            running: Vec::new(),
+            cancelled: false,
+            questions: VecDeque::new(),
+            keyboard: None,
+            script: None,
+            signals: Signals::new()?,
+            ticks,
+        })
+    }
+
+    pub fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Starts a turn, or queues the prompt behind the one that runs; says which.
+    pub async fn prompt(&mut self, text: &str) -> anyhow::Result<Queued> {
+        let params = PromptSessionParams {
+            session_id: self.session.clone(),
+            prompt: vec![PromptPart::Text { text: text.to_owned() }],
+            editor: None,
+            work_done_token: None,
+        };
+        let accepted = self.client.call::<method::SessionPrompt>(&params).await?;
+        self.running.push(accepted.turn_id);
+        if accepted.queued {
+            return Ok(Queued::Yes);
+        }
+        self.cancelled = false;
+        if self.shown == Shown::Text {
+            self.view.turn_started(&mut self.terminal);
+        }
+        Ok(Queued::No)
+    }
+
+    /// Goes on until there is something to decide.
+    pub async fn next(&mut self) -> anyhow::Result<Happened> {
+        loop {
+            let happened = tokio::select! {
+                incoming = self.client.incoming.recv() => match incoming {
+                    None => bail!("the server ended in the middle of the conversation"),
+                    Some(Incoming::Request { id, method, params }) => self.asked(id, &method, params)?,
+                    Some(Incoming::Notification { method, params }) => self.told(&method, params)?,
+                },
+                interrupt = self.signals.next() => match interrupt {
+                    Interrupt::Terminate => Some(Happened::Terminated),
+                    Interrupt::Keyboard => self.interrupted().await?,
+                },
+                line = next_line(&mut self.keyboard) => self.heard(line),
+                line = next_line(&mut self.script) => Some(line.map_or(Happened::EndOfInput, Happened::Line)),
+                _ = self.ticks.tick(), if self.terminal.status.is_working() && self.questions.is_empty() => {
+                    self.terminal.tick();
+                    None
+                }
+            };
+            if let Some(happened) = happened {
+                return Ok(happened);
+            }
+            if self.terminal.closed {
+                return Ok(Happened::OutputClosed);
+            }
+        }
+    }
+
+    pub async fn cancel(&self) -> anyhow::Result<()> {
+        let params = CancelSessionParams { session_id: self.session.clone() };
+        self.client.call::<method::SessionCancel>(&params).await?;
+        Ok(())
+    }
+
+    /// Another session takes the place of this one.
+    pub fn switch(&mut self, opened: &Opened) {
+        self.session.clone_from(&opened.id);
+        self.view = View::new(self.folder.clone());
+    }
+
+    fn told(&mut self, method: &str, params: Box<RawValue>) -> anyhow::Result<Option<Happened>> {
+        if self.shown == Shown::Json {
+            self.terminal.json(&json!({"method": method, "params": params}));
+        }
+        if method != method::SessionUpdate::NAME {
+            return Ok(None);
+        }
+        let told: SessionUpdateParams = serde_json::from_str(params.get())?;
+        if told.session_id != self.session {
+            return Ok(None);
+        }
+        if self.shown == Shown::Text {
+            self.view.show(&mut self.terminal, &told.update);
+        }
+        let (Update::TurnEnd { stop_reason, usage, error }, Some(turn)) = (told.update, told.turn_id) else {
+            return Ok(None);
+        };
+        self.running.retain(|running| *running != turn);
+        Ok(Some(Happened::TurnEnded(Ended { turn, stop: stop_reason, usage, error })))
+    }
+
+    fn asked(&mut self, id: Value, method: &str, params: Value) -> anyhow::Result<Option<Happened>> {
+        if method == method::PermissionAsk::NAME {
+            let params = serde_json::from_value(params)?;
+            if self.keyboard.is_none() {
+                let (answer, hint) = questions::unattended(&params);
+                let call = crate::view::headline(&params.tool, &params.input, &self.folder);
+                self.terminal.warn(&format!("not allowed: {call}: {hint}"));
+                self.client.answer(&id, &serde_json::to_value(answer)?);
+                return Ok(None);
+            }
+            self.questions.push_back(Question { id, about: About::Permission(params) });
+        } else if method == method::UserAsk::NAME && self.keyboard.is_some() {
+            self.questions.push_back(Question { id, about: About::User(serde_json::from_value(params)?) });
+        } else if method == "window/showMessageRequest" {
+            // Nobody is there to choose.
+            self.client.answer(&id, &Value::Null);
+            return Ok(None);
+        } else {
+            self.client.refuse(&id, method);
+            return Ok(None);
+        }
+        if self.questions.len() == 1 {
+            self.ask_next();
+        }
+        Ok(None)
+    }
+
+    fn ask_next(&mut self) {
+        let Some(question) = self.questions.front() else { return };
+        let text = question.text(self.terminal.aside_paint, &self.folder);
+        self.terminal.painted_aside(text.trim_end());
+        self.terminal.ask("> ");
+        if let Some(keyboard) = &mut self.keyboard {
+            keyboard.want();
+        }
+    }
+
+    fn heard(&mut self, line: Option<String>) -> Option<Happened> {
+        self.terminal.status.scrolled();
+        let Some(question) = self.questions.front() else {
+            return Some(line.map_or(Happened::EndOfInput, Happened::Line));
+        };
+        match question.answer(line.as_deref()) {
+            Ok(answer) => {
+                self.client.answer(&question.id, &answer);
+                self.questions.pop_front();
+                self.ask_next();
+            }
+            Err(again) => self.terminal.ask(&format!("{again} > ")),
+        }
+        // Without a keyboard that tells of its end once, the loop would hear of it for ever.
+        if line.is_none() {
+            self.keyboard = None;
+            return Some(Happened::EndOfInput);
+        }
+        if let Some(keyboard) = &mut self.keyboard {
+            keyboard.want();
+        }
+        None
+    }
+
+    /// The first Ctrl-C stops the turn.
+    async fn interrupted(&mut self) -> anyhow::Result<Option<Happened>> {
+        if !self.is_running() || self.cancelled {
+            return Ok(Some(Happened::Interrupted));
+        }
+        self.cancelled = true;
+        self.questions.clear();
+        self.terminal.ask("\n");
+        self.cancel().await?;
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Queued {
+    Yes,
+    No,
+}
+
+async fn next_line(lines: &mut Option<Lines>) -> Option<String> {
+    match lines {
+        Some(lines) => lines.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+enum Interrupt {
+    Keyboard,
+    Terminate,
+}
+
+/// Caught from the start of a conversation, so that commands are ended with it.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Interrupt {
+        tokio::select! {
+            _ = self.interrupt.recv() => Interrupt::Keyboard,
+            _ = self.terminate.recv() => Interrupt::Terminate,
+            _ = self.hang_up.recv() => Interrupt::Terminate,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Which session the command line means, and the settings it brings along.
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use protocol::{
+    ClientCapabilities, ErrorCode, ListSessionsParams, NewSessionParams, ResumeSessionParams, SessionMessage,
+    method,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    arguments::{SessionOptions, Which},
+    client::{Client, Refusal},
+};
+
+/// How many sessions are looked through for the beginning of an id.
+const LOOKED_THROUGH: u32 = 1_000;
+/// A whole id; whatever is shorter is the beginning of one.
+const ID_LENGTH: usize = 36;
+
+pub struct Opened {
+    pub id: String,
+    /// The conversation so far.
+    pub messages: Vec<SessionMessage>,
+    pub repairs: Vec<String>,
+}
+
+/// Where to work: an existing folder, absolute.
+pub fn folder(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let Some(wanted) = wanted else {
+        return std::env::current_dir().context("the current folder cannot be used; is it deleted?");
+    };
+    let folder =
+        wanted.canonicalize().with_context(|| format!("cannot work in the folder {}", wanted.display()))?;
+    if !folder.is_dir() {
+        bail!("cannot work in {}: it is not a folder", wanted.display());
+    }
+    Ok(folder)
+}
+
+/// Permissions are always answered here, by a person or by the command line. Only a person can answer the agent's
+/// own questions.
+pub fn capabilities() -> ClientCapabilities {
+    ClientCapabilities {
+        version: protocol::VERSION,
+        permission_ask: true,
+        user_ask: is_attended(),
+        plan_ask: false,
+        document_save: false,
+    }
+}
+
+/// Whether somebody is there to answer questions.
+pub fn is_attended() -> bool {
+    io::stderr().is_terminal() && std::fs::File::open("/dev/tty").is_ok()
+}
+
+/// The command line's layer of settings.
+pub fn settings(options: &SessionOptions) -> Option<Value> {
+    let mut permissions = Map::new();
+    if !options.allow.is_empty() {
+        permissions.insert("allow".to_owned(), json!(options.allow));
+    }
+    if let Some(mode) = &options.mode {
+        permissions.insert("defaultMode".to_owned(), json!(mode));
+    }
+    let mut settings = Map::new();
+    if !permissions.is_empty() {
+        settings.insert("permissions".to_owned(), Value::Object(permissions));
+    }
+    if let Some(model) = &options.model {
+        settings.insert("model".to_owned(), json!(model));
+    }
+    (!settings.is_empty()).then_some(Value::Object(settings))
+}
+
+/// A new session, or the one that was asked for.
+pub async fn open(client: &Client, options: &SessionOptions, folder: &Path) -> anyhow::Result<Opened> {
+    match &options.which {
+        Which::New => {
+            let params = NewSessionParams {
+                cwd: Some(folder.to_string_lossy().into_owned()),
+                model: options.model.clone(),
+                ..Default::default()
+            };
+            let made = client.call::<method::SessionNew>(&params).await?;
+            Ok(Opened { id: made.session_id, messages: Vec::new(), repairs: Vec::new() })
+        }
+        Which::Newest => {
+            let params = ListSessionsParams { limit: Some(1), ..Default::default() };
+            let page = client.call::<method::SessionList>(&params).await?;
+            let Some(newest) = page.sessions.into_iter().next() else {
+                bail!("this project has no session to continue; leave out --continue to start one");
+            };
+            resume(client, &newest.session_id).await
+        }
+        Which::Id(id) => resume(client, id).await,
+    }
+}
+
+/// Brings a session back by its id or the beginning of it.
+pub async fn resume(client: &Client, id: &str) -> anyhow::Result<Opened> {
+    let session_id = whole_id(client, id).await?;
+    let params = ResumeSessionParams { session_id, strategy: None };
+    let resumed = client.call::<method::SessionResume>(&params).await.map_err(|error| {
+        match error.downcast_ref::<Refusal>().map(|refusal| refusal.code) {
+            Some(code) if code == ErrorCode::UNKNOWN_SESSION.code => unknown(id),
+            Some(code) if code == ErrorCode::UNAVAILABLE.code => {
+                error.context(format!("session {id} cannot be opened"))
+            }
+            _ => error,
+        }
+    })?;
+    Ok(Opened { id: resumed.session_id, messages: resumed.messages, repairs: resumed.repairs })
+}
+
+async fn whole_id(client: &Client, beginning: &str) -> anyhow::Result<String> {
+    if beginning.len() >= ID_LENGTH {
+        return Ok(beginning.to_owned());
+    }
+    let params = ListSessionsParams { limit: Some(LOOKED_THROUGH), ..Default::default() };
+    let page = client.call::<method::SessionList>(&params).await?;
+    let mut fitting = page.sessions.into_iter().map(|session| session.session_id);
+    let mut fitting = fitting.by_ref().filter(|id| !beginning.is_empty() && id.starts_with(beginning));
+    match (fitting.next(), fitting.next()) {
+        (Some(id), None) => Ok(id),
+        (Some(_), Some(_)) => bail!("several sessions begin with {beginning}; give more of the id"),
+        (None, _) => Err(unknown(beginning)),
+    }
+}
+
+fn unknown(id: &str) -> anyhow::Error {
+    anyhow::anyhow!("there is no session {id} in this project; 'reverie sessions' lists what there is")
+}

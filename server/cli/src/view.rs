@@ -1,0 +1,267 @@
+//! A session's updates as a person reads them in a terminal.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use protocol::{StopReason, TodoItem, TodoStatus, ToolDisplay, Update};
+use serde_json::Value;
+
+use crate::terminal::{
+    Terminal, complain,
+    style::{self, Style, cut, safe, settled},
+};
+
+/// Results longer than this are cut on screen; the whole is in the transcript.
+const SHOWN_LINES: usize = 20;
+/// How many of them are the first ones.
+const FIRST_LINES: usize = 5;
+/// How long a line may be where no terminal says.
+const SHOWN_COLUMNS: usize = 160;
+
+const THINKING: &str = "thinking";
+
+pub struct View {
+    /// Paths inside it are shown without it.
+    folder: PathBuf,
+    /// The calls that run, by id, as they are shown.
+    calls: HashMap<String, String>,
+    /// Why the last request was repeated: said once.
+    retry_reason: String,
+    /// What the session has cost so far, in dollars.
+    cost: f64,
+}
+
+impl View {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, calls: HashMap::new(), retry_reason: String::new(), cost: 0.0 }
+    }
+
+    /// A prompt is on its way.
+    pub fn turn_started(&mut self, terminal: &mut Terminal) {
+        self.retry_reason.clear();
+        terminal.status.work(THINKING, Instant::now());
+    }
+
+    pub fn show(&mut self, terminal: &mut Terminal, update: &Update) {
+        match update {
+            Update::TextDelta { text } => {
+                terminal.answer(text);
+                terminal.status.work("writing", Instant::now());
+            }
+            Update::ThinkingDelta { .. } => terminal.status.work(THINKING, Instant::now()),
+            Update::ToolStart { tool_use_id, tool, input } => {
+                let call = headline(tool, input, &self.folder);
+                self.tool_started(terminal, tool_use_id, call);
+            }
+            Update::ToolProgress { text, .. } => terminal.status.detail(&settled(text)),
+            Update::ToolEnd { tool_use_id, ok, display } => {
+                self.tool_ended(terminal, tool_use_id, *ok, display);
+            }
+            Update::Retry { attempt, delay_ms, reason, discard } => {
+                self.retried(terminal, attempt + 1, *delay_ms, reason, *discard);
+            }
+            Update::Notice { text, .. } => terminal.warn(text),
+            Update::Context { layer, detail, .. } => terminal.aside(&format!("context: {layer}: {detail}")),
+            Update::Todo { items } => terminal.aside(&todo_list(items)),
+            Update::Usage { cost_usd, .. } => self.cost = *cost_usd,
+            Update::Title { .. } => {}
+            Update::TurnEnd { stop_reason, error, .. } => {
+                terminal.status.rest();
+                terminal.end_answer();
+                match error {
+                    Some(error) => complain(&error.message),
+                    None => self.ended(terminal, *stop_reason),
+                }
+                self.calls.clear();
+            }
+        }
+    }
+
+    fn tool_started(&mut self, terminal: &mut Terminal, id: &str, call: String) {
+        terminal.end_answer();
+        terminal.status.work(&call, Instant::now());
+        // Where a status line shows what runs, the call is printed with its result.
+        if !terminal.status.is_shown() {
+            terminal.aside(&format!("• {}", fitting(terminal, &call)));
+        }
+        self.calls.insert(id.to_owned(), call);
+    }
+
+    fn tool_ended(&mut self, terminal: &mut Terminal, id: &str, ok: bool, display: &ToolDisplay) {
+        let call = self.calls.remove(id).unwrap_or_default();
+        let call = fitting(terminal, &call);
+        let paint = terminal.aside_paint;
+        if !ok {
+            let failed = paint.paint(Style::Red, &format!("✗ {call}"));
+            let why = paint.paint(Style::Dim, &excerpt(&reason_of(display), terminal.aside_columns()));
+            terminal.painted_aside(format!("{failed}\n{why}").trim_end());
+        } else {
+            if terminal.status.is_shown() {
+                terminal.aside(&format!("• {call}{}", summary(display)));
+            }
+            match display {
+                ToolDisplay::Diff { diff, .. } => {
+                    terminal.painted_aside(&paint.diff(&excerpt(diff, terminal.aside_columns())));
+                }
+                ToolDisplay::Terminal { output, exit_code, .. } => {
+                    let mut text = excerpt(&settled(output), terminal.aside_columns());
+                    if let Some(code) = exit_code.filter(|code| *code != 0) {
+                        text.push_str(&format!("\n  exit code {code}"));
+                    }
+                    if !text.trim().is_empty() {
+                        terminal.aside(text.trim_start_matches('\n'));
+                    }
+                }
+                ToolDisplay::Text { .. } | ToolDisplay::Files { .. } => {}
+            }
+        }
+        let next = self.calls.values().next().map_or(THINKING, String::as_str);
+        terminal.status.work(next, Instant::now());
+    }
+
+    fn retried(&mut self, terminal: &mut Terminal, attempt: u32, delay_ms: u64, reason: &str, discard: bool) {
+        let seconds = delay_ms as f64 / 1_000.0;
+        let mut again = format!("trying again in {seconds:.1} s (attempt {attempt})");
+        if discard {
+            again.push_str(", from the start of this answer");
+        }
+        if self.retry_reason == reason {
+            terminal.warn(&again);
+        } else {
+            terminal.warn(&format!("{reason}; {again}"));
+            self.retry_reason = reason.to_owned();
+        }
+        terminal.status.work("waiting", Instant::now());
+    }
+
+    fn ended(&mut self, terminal: &mut Terminal, stop: StopReason) {
+        match stop {
+            StopReason::EndTurn => {}
+            StopReason::Cancelled => terminal.warn("stopped"),
+            StopReason::MaxRounds => terminal.warn("stopped: the turn took too many rounds (setting maxRounds)"),
+            StopReason::Budget => terminal.warn("stopped: the budget is used up (setting budgets)"),
+            StopReason::Refused => terminal.warn("the model refused to answer"),
+            StopReason::Blocked => terminal.warn("the prompt was blocked"),
+            StopReason::Error => terminal.warn("the turn failed"),
+        }
+        // A price is of interest to someone who watches, not to a pipe.
+        if self.cost > 0.0 && terminal.status.is_shown() {
+            terminal.aside(&format!("${:.4} so far in this session", self.cost));
+        }
+    }
+}
+
+/// What a call is about, in one line.
+pub fn headline(tool: &str, input: &Value, folder: &Path) -> String {
+    let key = match tool {
+        "Read" | "Write" | "Edit" | "MultiEdit" => "file_path",
+        "Grep" | "Glob" => "pattern",
+        "Bash" => "command",
+        "BashOutput" => "bash_id",
+        "KillShell" => "shell_id",
+        "AskUser" => "question",
+        _ => return tool.to_owned(),
+    };
+    let text = input.get(key).and_then(Value::as_str).unwrap_or_default();
+    let text = if key == "file_path" { relative(text, folder) } else { text };
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let more = if lines.next().is_some() { " …" } else { "" };
+    format!("{tool} {first}{more}").trim_end().to_owned()
+}
+
+/// Inside the folder, the path within it.
+fn relative<'a>(path: &'a str, folder: &Path) -> &'a str {
+    Path::new(path).strip_prefix(folder).ok().and_then(Path::to_str).unwrap_or(path)
+}
+
+fn fitting(terminal: &Terminal, call: &str) -> String {
+    cut(&safe(call), terminal.aside_columns().unwrap_or(SHOWN_COLUMNS).saturating_sub(16)).into_owned()
+}
+
+fn summary(display: &ToolDisplay) -> String {
+    match display {
+        ToolDisplay::Files { paths } if paths.len() == 1 => " · 1 file".to_owned(),
+        ToolDisplay::Files { paths } => format!(" · {} files", paths.len()),
+        ToolDisplay::Text { .. } | ToolDisplay::Diff { .. } | ToolDisplay::Terminal { .. } => String::new(),
+    }
+}
+
+fn reason_of(display: &ToolDisplay) -> String {
+    match display {
+        ToolDisplay::Text { text } => text.clone(),
+        ToolDisplay::Terminal { output, .. } => settled(output),
+        ToolDisplay::Diff { diff, .. } => diff.clone(),
+        ToolDisplay::Files { .. } => String::new(),
+    }
+}
+
+/// The first and the last lines, indented and no wider than the screen.
+pub fn excerpt(text: &str, columns: Option<usize>) -> String {
+    let most = columns.unwrap_or(SHOWN_COLUMNS).saturating_sub(3);
+    let safe = style::safe(text);
+    let lines: Vec<&str> = safe.trim_end().lines().collect();
+    let shown = |line: &&str| format!("  {}", cut(line, most));
+    let hidden = lines.len().saturating_sub(SHOWN_LINES);
+    if hidden == 0 {
+        return lines.iter().map(shown).collect::<Vec<_>>().join("\n");
+    }
+    let (first, rest) = lines.split_at(FIRST_LINES.min(lines.len()));
+    let last = rest.iter().skip(hidden);
+    let mut parts: Vec<String> = first.iter().map(shown).collect();
+    parts.push(format!("  … {hidden} more lines …"));
+    parts.extend(last.map(shown));
+    parts.join("\n")
+}
+
+fn todo_list(items: &[TodoItem]) -> String {
+    let line = |item: &TodoItem| {
+        let mark = match item.status {
+            TodoStatus::Completed => "[x]",
+            TodoStatus::InProgress => "[>]",
+            TodoStatus::Pending => "[ ]",
+        };
+        format!("  {mark} {}", item.content)
+    };
+    items.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_named_by_what_it_is_about() {
+        let folder = Path::new("/home/me/project");
+        let of = |tool: &str, input: Value| headline(tool, &input, folder);
+        assert_eq!(of("Read", json!({"file_path": "/home/me/project/src/a.rs"})), "Read src/a.rs");
+        assert_eq!(of("Read", json!({"file_path": "/etc/hosts"})), "Read /etc/hosts");
+        assert_eq!(of("Bash", json!({"command": "make\nmake install"})), "Bash make …");
+        assert_eq!(of("TodoWrite", json!({"todos": []})), "TodoWrite");
+        assert_eq!(of("Grep", Value::Null), "Grep");
+    }
+
+    #[test]
+    fn a_long_result_shows_its_beginning_and_its_end() {
+        let text: String = (1..=30).map(|number| format!("line {number}\n")).collect();
+        let shown = excerpt(&text, None);
+        expect![[r"
+              line 1
+              line 2
+              line 3
+              line 4
+              line 5
+              … 10 more lines …
+              line 16"]]
+        .assert_eq(&shown.lines().take(7).collect::<Vec<_>>().join("\n"));
+        assert_eq!(shown.lines().last(), Some("  line 30"));
+        assert_eq!(excerpt("a\x1b[2Jb\n", Some(80)), "  a␛[2Jb");
+        assert_eq!(excerpt("0123456789", Some(9)), "  01234…");
+    }
+}
