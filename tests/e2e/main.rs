@@ -10,6 +10,7 @@ mod cancelling;
 mod during_a_turn;
 mod end_of_life;
 mod harness;
+mod neovim;
 mod plain_clients;
 mod prompt_cache;
 mod scenarios;

@@ -1,5 +1,6 @@
 //! What takes seconds by its nature.
 
 mod crashes;
+mod frames;
 mod many_edits;
 mod outage;

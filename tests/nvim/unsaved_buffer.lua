@@ -8,6 +8,8 @@ local file = workspace .. '/greeting.txt'
 vim.cmd.edit(file)
 local buffer = vim.api.nvim_get_current_buf()
 vim.api.nvim_buf_set_lines(buffer, 0, 1, false, { 'typed but not saved' })
+-- Someone who types leaves insert mode, which ends an undo step; a script has to say it.
+vim.cmd('let &undolevels = &undolevels')
 
 local updates, asked = {}, {}
 local turn_ended

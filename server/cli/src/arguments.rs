@@ -3,7 +3,10 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use lexopt::prelude::*;
+use serde::Deserialize as _;
+use settings::PermissionMode;
 
+#[derive(Debug)]
 pub enum Command {
     /// Help or version.
     Print(String),
@@ -12,20 +15,24 @@ pub enum Command {
     Chat(SessionOptions),
     SessionsList {
         query: Option<String>,
-        json: bool,
+        scope: Scope,
     },
     SessionsShow {
         id: String,
+        scope: Scope,
     },
-    Doctor {
-        json: bool,
-    },
-    DebugTokens {
-        model: String,
-    },
+    Doctor(Scope),
+    DebugTokens,
 }
 
-#[derive(Default)]
+/// What `sessions` and `doctor` look at, and for whom.
+#[derive(Debug, Default)]
+pub struct Scope {
+    pub cwd: Option<PathBuf>,
+    pub json: bool,
+}
+
+#[derive(Debug, Default)]
 pub struct SessionOptions {
     pub which: Which,
     pub model: Option<String>,
@@ -34,7 +41,7 @@ pub struct SessionOptions {
     pub cwd: Option<PathBuf>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub enum Which {
     #[default]
     New,
@@ -42,11 +49,19 @@ pub enum Which {
     Id(String),
 }
 
+#[derive(Debug)]
 pub struct AskOptions {
     pub session: SessionOptions,
-    /// `None`: the prompt comes from stdin.
-    pub prompt: Option<String>,
+    pub prompt: PromptWords,
     pub json: bool,
+}
+
+/// What the command line says about the prompt.
+#[derive(Debug)]
+pub struct PromptWords {
+    pub text: Option<String>,
+    /// Whether `-` asks for what comes on stdin, however long that takes.
+    pub stdin: bool,
 }
 
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
@@ -69,12 +84,11 @@ fn parse_command(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> 
             "ask" => ask(parser),
             "chat" => chat(parser),
             "sessions" => sessions(parser),
-            "doctor" => {
-                let (words, json) = words_and_json(parser)?;
-                none_left(words.into_iter())?;
-                Ok(json.map_or_else(|| Command::Print(help()), |json| Command::Doctor { json }))
-            }
+            "doctor" => doctor(parser),
             "debug" => debug(parser),
+            other if other.contains(char::is_whitespace) => {
+                Err("that is no command; a prompt goes behind one: reverie ask \"…\"".into())
+            }
             other => Err(format!("there is no command '{other}'").into()),
         },
         other => Err(other.unexpected()),
@@ -94,17 +108,22 @@ fn lsp(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 }
 
 fn ask(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let Some((session, words, json)) = session_arguments(parser)? else { return Ok(Command::Print(help())) };
-    let prompt = words.join(" ");
-    let prompt = (!prompt.trim().is_empty() && prompt != "-").then_some(prompt);
-    Ok(Command::Ask(AskOptions { session, prompt, json }))
+    let Some((session, mut words, json)) = session_arguments(parser)? else {
+        return Ok(Command::Print(help()));
+    };
+    let stdin = words.iter().any(|word| word == "-");
+    words.retain(|word| word != "-");
+    let text = Some(words.join(" ")).filter(|text| !text.trim().is_empty());
+    Ok(Command::Ask(AskOptions { session, prompt: PromptWords { text, stdin }, json }))
 }
 
 fn chat(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     let Some((session, words, json)) = session_arguments(parser)? else { return Ok(Command::Print(help())) };
-    none_left(words.into_iter())?;
     if json {
         return Err("--json goes with ask".into());
+    }
+    if !words.is_empty() {
+        return Err("chat takes no prompt: type it there, or use reverie ask \"…\"".into());
     }
     Ok(Command::Chat(session))
 }
@@ -114,82 +133,95 @@ fn session_arguments(
     parser: &mut lexopt::Parser,
 ) -> Result<Option<(SessionOptions, Vec<String>, bool)>, lexopt::Error> {
     let mut session = SessionOptions::default();
-    let (mut words, mut json) = (Vec::new(), false);
+    let (mut words, mut json, mut newest, mut id) = (Vec::new(), false, false, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(None),
             Long("json") => json = true,
             Value(word) => words.push(word.string()?),
-            Short('c') | Long("continue") => session.which = Which::Newest,
-            Long("resume") => session.which = Which::Id(parser.value()?.string()?),
+            Short('c') | Long("continue") => newest = true,
+            Long("resume") => id = Some(parser.value()?.string()?),
             Short('m') | Long("model") => session.model = Some(parser.value()?.string()?),
-            Long("mode") => session.mode = Some(parser.value()?.string()?),
+            Long("mode") => session.mode = Some(mode(parser.value()?.string()?)?),
             Long("allow") => session.allow.push(parser.value()?.string()?),
             Short('C') | Long("cwd") => session.cwd = Some(parser.value()?.into()),
             other => return Err(other.unexpected()),
         }
     }
+    session.which = match (newest, id) {
+        (true, Some(_)) => return Err("--continue and --resume exclude each other".into()),
+        (true, None) => Which::Newest,
+        (false, Some(id)) => Which::Id(id),
+        (false, None) => Which::New,
+    };
     Ok(Some((session, words, json)))
 }
 
+fn mode(name: String) -> Result<String, lexopt::Error> {
+    let known = PermissionMode::deserialize(serde_json::Value::String(name.clone())).is_ok();
+    if known {
+        return Ok(name);
+    }
+    Err(format!("there is no mode '{name}'; the modes are default, acceptEdits, plan and bypass").into())
+}
+
 fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let (words, json) = words_and_json(parser)?;
-    let Some(json) = json else { return Ok(Command::Print(help())) };
-    let mut words = words.into_iter();
-    match (words.next().as_deref(), words.next()) {
-        (None, _) => Ok(Command::SessionsList { query: None, json }),
-        (Some("list"), query) => {
-            none_left(words)?;
-            Ok(Command::SessionsList { query, json })
-        }
-        (Some("show"), Some(id)) => {
-            none_left(words)?;
-            Ok(Command::SessionsShow { id })
-        }
-        (Some("show"), None) => Err("'sessions show' needs the id of a session".into()),
-        (Some(other), _) => Err(format!("there is no command 'sessions {other}'").into()),
+    let Some((words, scope)) = words_and_scope(parser)? else { return Ok(Command::Print(help())) };
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["list"] => Ok(Command::SessionsList { query: None, scope }),
+        ["list", query @ ..] => Ok(Command::SessionsList { query: Some(query.join(" ")), scope }),
+        ["show", id] if !scope.json => Ok(Command::SessionsShow { id: (*id).to_owned(), scope }),
+        ["show", _] => Err("--json goes with 'sessions list'".into()),
+        ["show", ..] => Err("'sessions show' needs the id of one session".into()),
+        [other, ..] => Err(format!("there is no command 'sessions {other}'").into()),
+    }
+}
+
+fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let Some((words, scope)) = words_and_scope(parser)? else { return Ok(Command::Print(help())) };
+    match words.first() {
+        Some(word) => Err(format!("unexpected argument '{word}'").into()),
+        None => Ok(Command::Doctor(scope)),
     }
 }
 
 fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut model = String::new();
     let mut words = Vec::new();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Print(help())),
-            Short('m') | Long("model") => model = parser.value()?.string()?,
+            // Changes no count; `debug::tokens` says why.
+            Short('m') | Long("model") => drop(parser.value()?.string()?),
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected()),
         }
     }
     match words.as_slice() {
-        [word] if word == "tokens" => Ok(Command::DebugTokens { model }),
+        [word] if word == "tokens" => Ok(Command::DebugTokens),
         [] => Err("'debug' needs the name of a part: tokens".into()),
         _ => Err(format!("there is no command 'debug {}'", words.join(" ")).into()),
     }
 }
 
-/// The plain words, and whether `--json` was among them; `None` when help was asked for.
-fn words_and_json(parser: &mut lexopt::Parser) -> Result<(Vec<String>, Option<bool>), lexopt::Error> {
-    let (mut words, mut json) = (Vec::new(), false);
+/// The plain words, and where to look; `None` when help was asked for.
+fn words_and_scope(parser: &mut lexopt::Parser) -> Result<Option<(Vec<String>, Scope)>, lexopt::Error> {
+    let (mut words, mut scope) = (Vec::new(), Scope::default());
     while let Some(argument) = parser.next()? {
         match argument {
-            Short('h') | Long("help") => return Ok((words, None)),
-            Long("json") => json = true,
+            Short('h') | Long("help") => return Ok(None),
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
             Value(word) => words.push(word.string()?),
             other => return Err(other.unexpected()),
         }
     }
-    Ok((words, Some(json)))
-}
-
-fn none_left(mut words: impl Iterator<Item = String>) -> Result<(), lexopt::Error> {
-    match words.next() {
-        Some(word) => Err(format!("unexpected argument '{word}'").into()),
-        None => Ok(()),
-    }
+    Ok(Some((words, scope)))
 }
 
 fn help() -> String {
     include_str!("help.txt").to_owned()
 }
+
+#[cfg(test)]
+mod tests;

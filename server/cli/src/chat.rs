@@ -42,6 +42,7 @@ pub async fn run(options: SessionOptions) -> anyhow::Result<u8> {
     };
     if chat.typed {
         chat.conversation.keyboard = Some(Lines::of_stdin()?);
+        chat.conversation.listens = true;
         chat.greet(&opened).await?;
     } else {
         chat.conversation.script = Some(Lines::of_stdin()?);
@@ -92,7 +93,6 @@ impl Chat {
                 Happened::EndOfInput => {
                     // The answer that is under way is still of interest.
                     leaving = true;
-                    (self.conversation.keyboard, self.conversation.script) = (None, None);
                     if !self.conversation.is_running() {
                         break;
                     }
@@ -102,7 +102,7 @@ impl Chat {
                 }
                 Happened::Interrupted => {
                     warned = true;
-                    self.conversation.terminal.ask("\n");
+                    self.conversation.terminal.break_line();
                     self.conversation.terminal.aside("Ctrl-C again leaves, as do /quit and Ctrl-D");
                     self.invite();
                 }
@@ -120,11 +120,8 @@ impl Chat {
         if let Some(script) = self.conversation.script.as_mut().filter(|_| idle) {
             script.want();
         }
-        if let Some(keyboard) = self.conversation.keyboard.as_mut().filter(|_| self.typed) {
-            keyboard.want();
-            if idle {
-                self.conversation.terminal.ask("\n› ");
-            }
+        if self.typed && idle {
+            self.conversation.terminal.ask("\n› ");
         }
     }
 

@@ -156,7 +156,6 @@ struct Message {
     error: Option<Refusal>,
 }
 
-
 async fn read_all(
     reader: tokio::io::ReadHalf<DuplexStream>,
     waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>,

@@ -39,7 +39,9 @@ pub struct Conversation {
     questions: VecDeque<Question>,
     /// Where questions are answered; without it, nobody is there.
     pub keyboard: Option<Lines>,
-    /// Where messages come from if not from the keyboard.
+    /// Whether messages come from the keyboard too, so that it is always listened to.
+    pub listens: bool,
+    /// Where messages come from otherwise, when they are wanted.
     pub script: Option<Lines>,
     signals: Signals,
     ticks: Interval,
@@ -90,6 +92,7 @@ impl Conversation {
             cancelled: false,
             questions: VecDeque::new(),
             keyboard: None,
+            listens: false,
             script: None,
             signals: Signals::new()?,
             ticks,
@@ -123,6 +126,9 @@ impl Conversation {
     /// Goes on until there is something to decide.
     pub async fn next(&mut self) -> anyhow::Result<Happened> {
         loop {
+            if let Some(keyboard) = self.keyboard.as_mut().filter(|_| self.listens) {
+                keyboard.want();
+            }
             let happened = tokio::select! {
                 incoming = self.client.incoming.recv() => match incoming {
                     None => bail!("the server ended in the middle of the conversation"),
@@ -134,7 +140,11 @@ impl Conversation {
                     Interrupt::Keyboard => self.interrupted().await?,
                 },
                 line = next_line(&mut self.keyboard) => self.heard(line),
-                line = next_line(&mut self.script) => Some(line.map_or(Happened::EndOfInput, Happened::Line)),
+                line = next_line(&mut self.script) => {
+                    // At its end it would tell of nothing else any more.
+                    self.script = self.script.take().filter(|_| line.is_some());
+                    Some(line.map_or(Happened::EndOfInput, Happened::Line))
+                }
                 _ = self.ticks.tick(), if self.terminal.status.is_working() && self.questions.is_empty() => {
                     self.terminal.tick();
                     None
@@ -172,14 +182,25 @@ impl Conversation {
         if told.session_id != self.session {
             return Ok(None);
         }
-        if self.shown == Shown::Text {
-            self.view.show(&mut self.terminal, &told.update);
-        }
-        let (Update::TurnEnd { stop_reason, usage, error }, Some(turn)) = (told.update, told.turn_id) else {
+        let Update::TurnEnd { stop_reason, usage, error } = &told.update else {
+            if self.shown == Shown::Text {
+                self.view.show(&mut self.terminal, &told.update);
+            }
             return Ok(None);
         };
+        let turn = told.turn_id.clone().unwrap_or_default();
         self.running.retain(|running| *running != turn);
-        Ok(Some(Happened::TurnEnded(Ended { turn, stop: stop_reason, usage, error })))
+        if self.shown == Shown::Text {
+            // Prompts that joined a turn end with it; that is said once.
+            if self.running.is_empty() || error.is_some() {
+                self.view.show(&mut self.terminal, &told.update);
+            }
+            if self.is_running() {
+                self.view.turn_started(&mut self.terminal);
+            }
+        }
+        let (stop, usage, error) = (*stop_reason, *usage, error.clone());
+        Ok(Some(Happened::TurnEnded(Ended { turn, stop, usage, error })))
     }
 
     fn asked(&mut self, id: Value, method: &str, params: Value) -> anyhow::Result<Option<Happened>> {
@@ -221,24 +242,26 @@ impl Conversation {
 
     fn heard(&mut self, line: Option<String>) -> Option<Happened> {
         self.terminal.status.scrolled();
-        let Some(question) = self.questions.front() else {
-            return Some(line.map_or(Happened::EndOfInput, Happened::Line));
+        let Some(line) = line else {
+            self.keyboard = None;
+            for question in self.questions.drain(..) {
+                self.client.answer(&question.id, &question.answer(None).unwrap_or(Value::Null));
+            }
+            return Some(Happened::EndOfInput);
         };
-        match question.answer(line.as_deref()) {
+        let Some(question) = self.questions.front() else { return Some(Happened::Line(line)) };
+        match question.answer(Some(&line)) {
             Ok(answer) => {
                 self.client.answer(&question.id, &answer);
                 self.questions.pop_front();
                 self.ask_next();
             }
-            Err(again) => self.terminal.ask(&format!("{again} > ")),
-        }
-        // Without a keyboard that tells of its end once, the loop would hear of it for ever.
-        if line.is_none() {
-            self.keyboard = None;
-            return Some(Happened::EndOfInput);
-        }
-        if let Some(keyboard) = &mut self.keyboard {
-            keyboard.want();
+            Err(again) => {
+                self.terminal.ask(&format!("{again} > "));
+                if let Some(keyboard) = &mut self.keyboard {
+                    keyboard.want();
+                }
+            }
         }
         None
     }
@@ -250,7 +273,7 @@ impl Conversation {
         }
         self.cancelled = true;
         self.questions.clear();
-        self.terminal.ask("\n");
+        self.terminal.break_line();
         self.cancel().await?;
         Ok(None)
     }

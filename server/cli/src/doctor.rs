@@ -2,28 +2,39 @@
 
 use protocol::{CheckStatus, DoctorParams, method};
 
-use crate::{ask, client::Client, exit, terminal::Screen};
+use crate::{
+    arguments::Scope,
+    client::Client,
+    exit, opening,
+    terminal::{
+        Terminal,
+        style::{Style, safe},
+    },
+};
 
-pub async fn run(json: bool) -> anyhow::Result<u8> {
-    let client = Client::start(&std::env::current_dir()?, None, ask::capabilities()).await?;
-    let result = client.call::<method::Doctor>(&DoctorParams {}).await?;
-    let mut screen = Screen::new();
-    for check in &result.checks {
-        if json {
-            screen.json(check);
+pub async fn run(scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let result = client.call::<method::Doctor>(&DoctorParams {}).await;
+    client.stop().await;
+    let checks = result?.checks;
+    let mut terminal = Terminal::new();
+    for check in &checks {
+        if scope.json {
+            terminal.json(check);
             continue;
         }
-        let mark = match check.status {
-            CheckStatus::Ok => "ok  ",
-            CheckStatus::Warning => "warn",
-            CheckStatus::Failed => "FAIL",
+        let (style, mark) = match check.status {
+            CheckStatus::Ok => (Style::Green, "ok  "),
+            CheckStatus::Warning => (Style::Yellow, "warn"),
+            CheckStatus::Failed => (Style::Red, "FAIL"),
         };
-        screen.line(&format!("{mark}  {:<12} {}", check.name, check.detail));
+        let mark = terminal.answer_paint.paint(style, mark);
+        terminal.painted_line(&format!("{mark}  {:<12} {}", check.name, safe(&check.detail)));
         if let Some(fix) = &check.fix {
-            screen.line(&format!("      {:<12} → {fix}", ""));
+            terminal.line(&format!("      {:<12} → {fix}", ""));
         }
     }
-    client.stop().await;
-    let failed = result.checks.iter().any(|check| check.status == CheckStatus::Failed);
+    let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);
     Ok(if failed { exit::FAILED } else { exit::DONE })
 }

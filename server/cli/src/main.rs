@@ -4,12 +4,17 @@ mod arguments;
 mod ask;
 mod chat;
 mod client;
+mod conversation;
 mod debug;
 mod doctor;
 mod logging;
+mod opening;
+mod prompt;
+mod questions;
 mod serve;
 mod sessions;
 mod terminal;
+mod view;
 
 use std::{io::Write, process::ExitCode};
 
@@ -45,13 +50,13 @@ fn run(command: Command) -> anyhow::Result<u8> {
             }
             Ok(exit::DONE)
         }
-        Command::DebugTokens { model } => debug::tokens(&model),
+        Command::DebugTokens => debug::tokens(),
         Command::Lsp => in_runtime(serve::run()),
         Command::Ask(options) => in_runtime(ask::run(options)),
         Command::Chat(options) => in_runtime(chat::run(options)),
-        Command::SessionsList { query, json } => in_runtime(sessions::list(query, json)),
-        Command::SessionsShow { id } => in_runtime(sessions::show(id)),
-        Command::Doctor { json } => in_runtime(doctor::run(json)),
+        Command::SessionsList { query, scope } => in_runtime(sessions::list(query, scope)),
+        Command::SessionsShow { id, scope } => in_runtime(sessions::show(&id, scope)),
+        Command::Doctor(scope) => in_runtime(doctor::run(scope)),
     }
 }
 

@@ -1,6 +1,16 @@
 //! `reverie lsp`: the server on stdin and stdout.
 
+use std::{
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
 use settings::Environment;
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 use crate::logging;
 
@@ -13,5 +23,26 @@ pub async fn run() -> anyhow::Result<u8> {
         command_line_settings: None,
         watch_parent: true,
     };
-    Ok(lsp::serve(tokio::io::stdin(), tokio::io::stdout(), options).await)
+    let input = Input { stdin: tokio::io::stdin(), terminate: signal(SignalKind::terminate())? };
+    Ok(lsp::serve(input, tokio::io::stdout(), options).await)
+}
+
+/// stdin, which ends when the process is told to: the server then ends as it does when an editor hangs up, turns and
+/// their commands included, instead of leaving them behind.
+struct Input {
+    stdin: tokio::io::Stdin,
+    terminate: Signal,
+}
+
+impl AsyncRead for Input {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.terminate.poll_recv(context).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        pin!(&mut self.stdin).poll_read(context, buffer)
+    }
 }

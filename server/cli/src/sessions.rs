@@ -1,68 +1,127 @@
 //! `reverie sessions`: past conversations of this project.
 
-use protocol::{ListSessionsParams, MessageKind, MessageRole, ResumeSessionParams, method};
+use jiff::{Timestamp, tz::TimeZone};
+use protocol::{ListSessionsParams, MessageKind, MessageRole, SessionMessage, SessionSummary, method};
+use serde_json::Value;
 
-use crate::{ask, client::Client, exit, terminal::Screen};
+use crate::{
+    arguments::Scope,
+    client::Client,
+    exit, opening,
+    terminal::{
+        Terminal,
+        style::{Style, cut, safe},
+    },
+    view::{excerpt, headline},
+};
 
 const PAGE: u32 = 1_000;
+/// What a person needs of an id; it can be resumed by.
+const SHORT_ID: usize = 8;
 
-pub async fn list(query: Option<String>, json: bool) -> anyhow::Result<u8> {
-    let client = Client::start(&std::env::current_dir()?, None, ask::capabilities()).await?;
-    let mut screen = Screen::new();
-    let mut cursor = None;
-    let mut found = false;
+pub async fn list(query: Option<String>, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let mut terminal = Terminal::new();
+    let (mut cursor, mut found) = (None, false);
     loop {
         let params = ListSessionsParams { cursor, limit: Some(PAGE), query: query.clone() };
         let page = client.call::<method::SessionList>(&params).await?;
         for session in &page.sessions {
             found = true;
-            if json {
-                screen.json(session);
+            if scope.json {
+                terminal.json(session);
             } else {
-                let cost = session
-                    .cost_usd
-                    .filter(|cost| *cost > 0.0)
-                    .map_or(String::new(), |cost| format!("  ${cost:.2}"));
-                let when = session.updated_at.get(..16).unwrap_or(&session.updated_at).replace('T', " ");
-                screen.line(&format!(
-                    "{}  {when}  {:>6} KB{cost}  {}",
-                    session.session_id,
-                    session.bytes.div_ceil(1_024),
-                    session.title
-                ));
+                show_summary(&mut terminal, session);
             }
         }
         cursor = page.next_cursor;
-        if cursor.is_none() || screen.closed {
+        if cursor.is_none() || terminal.closed {
             break;
         }
     }
-    if !found && !json {
-        screen.aside("no sessions yet; start one with: reverie ask \"…\"");
+    if !found && !scope.json {
+        terminal.aside(match query {
+            Some(_) => "no session's title or first prompt contains this",
+            None => "no sessions in this project yet; start one with: reverie ask \"…\"",
+        });
     }
     client.stop().await;
     Ok(exit::DONE)
 }
 
-pub async fn show(id: String) -> anyhow::Result<u8> {
-    let client = Client::start(&std::env::current_dir()?, None, ask::capabilities()).await?;
-    let params = ResumeSessionParams { session_id: id, strategy: None };
-    let session = client.call::<method::SessionResume>(&params).await?;
-    let mut screen = Screen::new();
+/// A person sees short ids and whatever fits the screen; a program the whole.
+fn show_summary(terminal: &mut Terminal, session: &SessionSummary) {
+    let columns = terminal.answer_columns();
+    let id = match columns {
+        Some(_) => session.session_id.get(..SHORT_ID).unwrap_or(&session.session_id),
+        None => &session.session_id,
+    };
+    let cost =
+        session.cost_usd.filter(|cost| *cost > 0.0).map_or(String::new(), |cost| format!("  ${cost:.2}"));
+    let size = session.bytes.div_ceil(1_024);
+    let facts = format!("{id}  {}  {size:>6} KB{cost}  ", local_time(&session.updated_at));
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(facts.len()));
+    let title = safe(&session.title).replace('\n', " ");
+    terminal.painted_line(&format!(
+        "{}{}",
+        terminal.answer_paint.paint(Style::Dim, &safe(&facts)),
+        cut(&title, room)
+    ));
+}
+
+pub async fn show(id: &str, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let mut terminal = Terminal::new();
+    let outcome = opening::resume(&client, id).await;
+    client.stop().await;
+    let session = outcome?;
     for repair in &session.repairs {
-        screen.aside(&format!("! repaired: {repair}"));
+        terminal.warn(&format!("repaired: {repair}"));
     }
     for message in &session.messages {
-        let speaker = match (message.role, message.kind) {
-            (_, MessageKind::Attachment | MessageKind::Thinking) => continue,
-            (_, MessageKind::ToolUse) => "tool",
-            (_, MessageKind::ToolResult) => "result",
-            (MessageRole::User, _) => "you",
-            (MessageRole::Assistant, _) => "reverie",
-            (MessageRole::System, _) => "system",
-        };
-        screen.line(&format!("{speaker}: {}\n", message.text.trim_end()));
+        show_message(&mut terminal, message, &folder);
+        if terminal.closed {
+            break;
+        }
     }
-    client.stop().await;
     Ok(exit::DONE)
+}
+
+fn show_message(terminal: &mut Terminal, message: &SessionMessage, folder: &std::path::Path) {
+    let paint = terminal.answer_paint;
+    let text = message.text.trim_end();
+    match (message.kind, message.role) {
+        (MessageKind::Attachment | MessageKind::Thinking, _) => {}
+        (MessageKind::ToolUse, _) => {
+            let (tool, input) = text.split_once(' ').unwrap_or((text, ""));
+            let input: Value = serde_json::from_str(input).unwrap_or(Value::Null);
+            let line = format!("• {}\n", headline(tool, &input, folder));
+            terminal.painted_line(&paint.paint(Style::Dim, &safe(&line)));
+        }
+        (MessageKind::ToolResult, _) => {
+            let result = excerpt(text, terminal.answer_columns());
+            terminal.painted_line(&format!("{}\n", paint.paint(Style::Dim, &result)));
+        }
+        (MessageKind::Text | MessageKind::Notice, MessageRole::User) => {
+            terminal.painted_line(&format!("{}\n", paint.paint(Style::Bold, &safe(&format!("› {text}")))));
+        }
+        (MessageKind::Text | MessageKind::Notice, MessageRole::System) => {
+            terminal.painted_line(&format!("{}\n", paint.paint(Style::Yellow, &safe(&format!("! {text}")))));
+        }
+        (MessageKind::Text | MessageKind::Notice, MessageRole::Assistant) => {
+            terminal.answer(&format!("{text}\n"));
+            terminal.end_answer();
+            terminal.painted_line("");
+        }
+    }
+}
+
+/// As the clock on the wall says it.
+fn local_time(timestamp: &str) -> String {
+    match timestamp.parse::<Timestamp>() {
+        Ok(time) => time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => timestamp.to_owned(),
+    }
 }

@@ -113,6 +113,16 @@ impl Terminal {
         self.last = Last::Nothing;
     }
 
+    /// A fresh line after the terminal has echoed a Ctrl-C.
+    pub fn break_line(&mut self) {
+        let drawn = self.clear_status();
+        if self.line_open {
+            self.end_answer();
+        } else if self.aside_on_screen && !drawn {
+            self.write_aside("\n");
+        }
+    }
+
     /// A line of what was asked for.
     pub fn line(&mut self, text: &str) {
         self.painted_line(&safe(text));
@@ -174,9 +184,11 @@ impl Terminal {
         self.write_aside(text);
     }
 
-    fn clear_status(&mut self) {
+    /// Says whether there was one.
+    fn clear_status(&mut self) -> bool {
         let clearing = self.status.clear();
         self.write_aside(clearing);
+        !clearing.is_empty()
     }
 
     fn write_aside(&self, text: &str) {
@@ -188,6 +200,7 @@ impl Terminal {
 }
 
 fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(io::stdout()));
+    let size =
+        rustix::termios::tcgetwinsize(io::stderr()).or_else(|_| rustix::termios::tcgetwinsize(io::stdout()));
     size.map(|size| usize::from(size.ws_col)).ok().filter(|columns| *columns > 0).unwrap_or(USUAL_COLUMNS)
 }

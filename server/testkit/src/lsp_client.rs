@@ -6,8 +6,11 @@
 
 mod answers;
 mod document;
+mod editing;
 mod framing;
+mod incoming;
 mod process;
+mod sessions;
 mod turn;
 
 use std::{
@@ -27,7 +30,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use self::answers::{Handler, did_change};
+use self::answers::Handler;
 pub use self::{
     answers::Answer,
     document::{Document, Encoding, offset_of, position_of, range_json, uri},
@@ -148,7 +151,7 @@ impl LspClient {
             closed: false,
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: watch::Sender::new(0), outgoing });
-        let task = tokio::spawn(read_all(BufReader::new(reader), shared.clone()));
+        let task = tokio::spawn(incoming::read_all(BufReader::new(reader), shared.clone()));
         Self {
             shared,
             next_id: AtomicI64::new(1),
@@ -289,103 +292,6 @@ impl LspClient {
     /// All notifications so far, read or not. Looking at them here does not count as reading.
     pub fn log(&self) -> Vec<Notification> {
         self.state().log.clone()
-    }
-
-    /// A new session in the first workspace folder.
-    pub async fn new_session(&self) -> String {
-        self.new_session_with(json!({})).await
-    }
-
-    pub async fn new_session_with(&self, params: Value) -> String {
-        let answer = self.request("reverie/session/new", params).await.expect("a session can be made");
-        answer["sessionId"].as_str().expect("a session has an id").to_owned()
-    }
-
-    /// Prompts and waits for the turn's end.
-    pub async fn turn(&self, session: &str, text: &str) -> Turn {
-        let turn = self.prompt(session, text).await;
-        self.turn_end(session, &turn).await
-    }
-
-    /// Prompts and returns the turn's id.
-    pub async fn prompt(&self, session: &str, text: &str) -> String {
-        let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
-        let answer = self.request("reverie/session/prompt", params).await.expect("a prompt is accepted");
-        answer["turnId"].as_str().expect("a turn has an id").to_owned()
-    }
-
-    /// Waits for the end of a turn and reads all updates of its session up to there.
-    pub async fn turn_end(&self, session: &str, turn: &str) -> Turn {
-        let updates = self
-            .wait(&format!("the end of turn {turn}"), |state| {
-                let is_end = |notification: &Notification| {
-                    notification.kind() == "turnEnd" && notification.params["turnId"] == turn
-                };
-                let end = state.log.iter().position(is_end)?;
-                let mut updates = Vec::new();
-                for notification in &mut state.log[..=end] {
-                    let of_session = notification.params["sessionId"] == session;
-                    if notification.method == "reverie/session/update" && of_session && !notification.read {
-                        notification.read = true;
-                        updates.push(notification.params.clone());
-                    }
-                }
-                Some(updates)
-            })
-            .await;
-        Turn { id: turn.to_owned(), updates }
-    }
-
-    pub fn encoding(&self) -> Encoding {
-        self.state().encoding
-    }
-
-    /// Opens a file that is on disk as it is there.
-    pub fn open(&self, path: &Path) {
-        let text = std::fs::read_to_string(path).expect("a test's file can be read");
-        self.open_with(path, &text, Some(text.clone()));
-    }
-
-    /// Opens a document with this text; `saved` is what the disk holds.
-    pub fn open_with(&self, path: &Path, text: &str, saved: Option<String>) {
-        let document =
-            Document { path: path.to_owned(), version: 1, text: text.to_owned(), saved, undo: Vec::new() };
-        self.state().documents.insert(uri(path), document);
-        let item = json!({ "uri": uri(path), "languageId": "plaintext", "version": 1, "text": text });
-        self.notify("textDocument/didOpen", json!({ "textDocument": item }));
-    }
-
-    /// Replaces a range of bytes in an open document, as the user's typing would.
-    pub fn edit(&self, path: &Path, start: usize, end: usize, new_text: &str) {
-        let mut state = self.state();
-        let encoding = state.encoding;
-        let document = state.documents.get_mut(&uri(path)).expect("the document is open");
-        let range = range_json(&document.text, start, end, encoding);
-        document.push_undo();
-        document.text.replace_range(start..end, new_text);
-        document.version += 1;
-        let version = document.version;
-        // Sent under the lock: the order on the wire is the order of the versions.
-        self.send(&did_change(&uri(path), version, &[json!({ "range": range, "text": new_text })]));
-    }
-
-    /// Takes the last change back, whoever made it.
-    pub fn undo(&self, path: &Path) {
-        let mut state = self.state();
-        let document = state.documents.get_mut(&uri(path)).expect("the document is open");
-        document.text = document.undo.pop().expect("there is something to undo");
-        document.version += 1;
-        let (version, text) = (document.version, document.text.clone());
-        self.send(&did_change(&uri(path), version, &[json!({ "text": text })]));
-    }
-
-    pub fn close(&self, path: &Path) {
-        self.state().documents.remove(&uri(path));
-        self.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri(path) } }));
-    }
-
-    pub fn document(&self, path: &Path) -> Document {
-        self.state().documents.get(&uri(path)).expect("the document is open").clone()
     }
 
     /// What broke a rule so far.
@@ -533,102 +439,6 @@ impl Drop for LspClient {
         if !self.abandoned && !std::thread::panicking() {
             self.check();
         }
-    }
-}
-
-async fn read_all(mut reader: BufReader<impl AsyncRead + Unpin>, shared: Arc<Shared>) {
-    loop {
-        let message = framing::read_frame(&mut reader).await;
-        let end = !matches!(message, Ok(Some(_)));
-        {
-            let mut state = shared.state.lock().expect("no handler panics");
-            match message {
-                Ok(Some(message)) => receive(&mut state, message, &shared),
-                Ok(None) => {}
-                Err(problem) => state.problems.push(problem),
-            }
-            if end {
-                state.closed = true;
-                state.pending.clear();
-            }
-        }
-        shared.changed.send_modify(|count| *count += 1);
-        if end {
-            return;
-        }
-    }
-}
-
-fn receive(state: &mut State, message: Value, shared: &Arc<Shared>) {
-    let method = message["method"].as_str().map(str::to_owned);
-    match (method, message.get("id")) {
-        (Some(method), None) => receive_notification(state, method, message["params"].clone()),
-        (Some(method), Some(id)) => {
-            let (before, answer) = state.answer(&method, &message["params"]);
-            state.asked.push((method, message["params"].clone()));
-            for frame in before {
-                shared.outgoing.send(frame).unwrap_or_default();
-            }
-            send_answer(state, id.clone(), answer, shared);
-        }
-        // What the server could not even attribute to a request.
-        (None, Some(Value::Null)) => {
-            receive_notification(state, "$/error".to_owned(), message["error"].clone())
-        }
-        (None, Some(id)) => match id.as_i64().and_then(|id| state.pending.remove(&id)) {
-            // A test that does not wait for its answer has dropped the receiver.
-            Some((_, sender)) => sender.send(answer_of(&message)).unwrap_or_default(),
-            None => state.problems.push(format!("an answer to nothing that was asked: {message}")),
-        },
-        (None, None) => state.problems.push(format!("neither a request nor an answer: {message}")),
-    }
-}
-
-fn receive_notification(state: &mut State, method: String, params: Value) {
-    if method == "reverie/session/update" {
-        if let Err(error) = serde_json::from_value::<protocol::SessionUpdateParams>(params.clone()) {
-            state.problems.push(format!("an update does not fit the protocol: {error}: {params}"));
-        }
-        let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
-        let expected = state.next_seq.entry(session).or_default();
-        if params["seq"] != *expected {
-            state.problems.push(format!("seq {} came where {expected} was due", params["seq"]));
-        }
-        *expected = params["seq"].as_u64().map_or(*expected, |seq| seq + 1);
-    }
-    state.log.push(Notification { method, params, read: false });
-}
-
-fn send_answer(state: &mut State, id: Value, answer: Answer, shared: &Arc<Shared>) {
-    let message = match answer {
-        Answer::Result(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Answer::Error { code, message } => {
-            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
-        }
-        Answer::Later(gate, result) => {
-            state.unanswered += 1;
-            let shared = shared.clone();
-            tokio::spawn(async move {
-                gate.pass().await;
-                let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
-                shared.outgoing.send(frame(&message)).unwrap_or_default();
-                shared.state.lock().expect("no handler panics").unanswered -= 1;
-            });
-            return;
-        }
-        Answer::Never => return,
-    };
-    shared.outgoing.send(frame(&message)).unwrap_or_default();
-}
-
-fn answer_of(message: &Value) -> Result<Value, RpcError> {
-    match message.get("error") {
-        None => Ok(message["result"].clone()),
-        Some(error) => Err(RpcError {
-            code: error["code"].as_i64().unwrap_or_default(),
-            message: error["message"].as_str().unwrap_or_default().to_owned(),
-            data: error["data"].clone(),
-        }),
     }
 }
 

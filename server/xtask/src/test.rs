@@ -1,11 +1,8 @@
 //! `cargo xtask test`: everything that CI checks, in the order of how soon it fails. Installs what it needs.
 
-use std::{path::PathBuf, process::Command, time::Instant};
+use std::{fs, process::Command, time::Instant};
 
 use anyhow::{Context, bail};
-
-/// The Messages API's own types, for validating what we send.
-const ANTHROPIC_SDK: &str = "anthropic==2.8.0";
 
 pub fn run() -> anyhow::Result<()> {
     cargo("formatting", &["fmt", "--all", "--check"])?;
@@ -21,41 +18,32 @@ fn install_test_tools() -> anyhow::Result<()> {
     if !succeeds(Command::new("cargo").args(["nextest", "--version"])) {
         checked(Command::new("cargo").args(["install", "cargo-nextest", "--locked"]))?;
     }
-    python_environment()
+    // The Messages API's own types, for validating what we send; and a real editor.
+    for name in ["sdk", "nvim"] {
+        python_rig(name)?;
+    }
+    Ok(())
 }
 
-/// A virtual environment under `target/rigs`, kept from run to run.
-fn python_environment() -> anyhow::Result<()> {
-    let folder = rigs().join("python");
-    let python = folder.join("bin/python");
-    let ready = folder.join(format!("ready-{ANTHROPIC_SDK}"));
-    if ready.exists() {
+/// A virtual environment under `target/rigs` with what `tests/NAME/requirements.txt` lists; made anew when that changes.
+fn python_rig(name: &str) -> anyhow::Result<()> {
+    let requirements = crate::root().join("tests").join(name).join("requirements.txt");
+    let wanted = fs::read_to_string(&requirements)?;
+    let folder = crate::root().join("target/rigs").join(name);
+    let ready = folder.join("installed.txt");
+    if fs::read_to_string(&ready).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     if !succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])) {
         checked(Command::new("apt-get").args(["update"]))?;
-        checked(Command::new("apt-get").args([
-            "install",
-            "--yes",
-            "--no-install-recommends",
-            "python3-venv",
-        ]))?;
+        checked(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "python3-venv"]))?;
     }
     checked(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-    checked(Command::new(&python).args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        ANTHROPIC_SDK,
-    ]))?;
-    std::fs::write(ready, "")?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&requirements);
+    checked(&mut pip)?;
+    fs::write(ready, wanted)?;
     Ok(())
-}
-
-pub fn rigs() -> PathBuf {
-    crate::root().join("target/rigs")
 }
 
 fn cargo(name: &str, arguments: &[&str]) -> anyhow::Result<()> {

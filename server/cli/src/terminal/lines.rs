@@ -104,7 +104,7 @@ fn read_message(reader: &mut BufReader<impl Read + AsFd>, pastes: Pastes) -> io:
         } else {
             return Ok(Some(message));
         }
-        let Some(line) = read_line(reader)? else { return Ok(Some(message)) };
+        let Some(line) = read_line(reader)? else { return Ok(Some(message.trim_end().to_owned())) };
         message.push_str(&line);
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_line_is_a_message_and_a_backslash_goes_on() {
         assert_eq!(messages("one\r\ntwo \\\nmore\nlast", Pastes::Split), ["one", "two \nmore", "last"]);
-        assert_eq!(messages("open \\\n", Pastes::Split), ["open \n"]);
+        assert_eq!(messages("open \\\n", Pastes::Split), ["open"]);
         assert_eq!(messages("", Pastes::Split), Vec::<String>::new());
     }
 

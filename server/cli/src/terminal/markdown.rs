@@ -200,9 +200,11 @@ mod tests {
                 .map(|piece| markdown.push(&piece.iter().collect::<String>()))
                 .collect();
             shown.push_str(&markdown.finish());
-            shown.replace("\x1b[0m", "</>").replace("\x1b[1m", "<b>").replace("\x1b[2m", "<dim>").replace(
-                "\x1b[3", "<",
-            )
+            shown
+                .replace("\x1b[0m", "</>")
+                .replace("\x1b[1m", "<b>")
+                .replace("\x1b[2m", "<dim>")
+                .replace("\x1b[3", "<")
         };
         expected.assert_eq(&shown(1_000));
         for size in 1..8 {

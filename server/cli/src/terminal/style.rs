@@ -25,10 +25,12 @@ impl Paint {
         Self { on: stream.is_terminal() && is_capable() && !unwanted }
     }
 
+    #[cfg(test)]
     pub const fn always() -> Self {
         Self { on: true }
     }
 
+    #[cfg(test)]
     pub const fn never() -> Self {
         Self { on: false }
     }
@@ -197,9 +199,8 @@ mod tests {
 
     #[test]
     fn a_progress_bar_settles_in_its_last_state() {
-        expect!["ok done\n100 %\nplain"].assert_eq(&settled(
-            "\x1b[1;32mok\x1b[0m done\r\n 10 %\r 50 %\r100 %\nplain",
-        ));
+        expect!["ok done\n100 %\nplain"]
+            .assert_eq(&settled("\x1b[1;32mok\x1b[0m done\r\n 10 %\r 50 %\r100 %\nplain"));
         assert_eq!(settled("\x1b[12"), "\x1b[12");
     }
 

@@ -30,7 +30,7 @@ pub(super) fn events(message: &Message<'_>) -> Vec<Bytes> {
     } }));
     push(json!({ "type": "ping" }));
     for (index, block) in message.blocks.iter().enumerate() {
-        let (start, deltas) = start_and_deltas(block);
+        let (start, deltas) = start_and_deltas(block, &message.id);
         push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
         for delta in deltas {
             push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
@@ -69,7 +69,7 @@ pub(super) fn whole_block(block: &ReplyBlock) -> Value {
     }
 }
 
-fn start_and_deltas(block: &ReplyBlock) -> (Value, Vec<Value>) {
+fn start_and_deltas(block: &ReplyBlock, message_id: &str) -> (Value, Vec<Value>) {
     match block {
         ReplyBlock::Text(text) => {
             let deltas = pieces(text).map(|piece| json!({ "type": "text_delta", "text": piece }));
@@ -85,7 +85,7 @@ fn start_and_deltas(block: &ReplyBlock) -> (Value, Vec<Value>) {
         }
         ReplyBlock::ToolUse { id, name, input } => tool_use(id.as_deref(), name, &input.to_string()),
         ReplyBlock::TruncatedToolUse { name, input_json } => {
-            tool_use(Some("toolu_truncated"), name, input_json)
+            tool_use(Some(&format!("toolu_cut_in_{message_id}")), name, input_json)
         }
         ReplyBlock::Other(value) => (value.clone(), Vec::new()),
     }

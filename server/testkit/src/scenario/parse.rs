@@ -27,10 +27,6 @@ impl Block {
         let value = self.attributes.get(name);
         value.unwrap_or_else(|| panic!("line {}: `{}` needs {name}=…", self.lines.start, self.name()))
     }
-
-    pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|known| known == word)
-    }
 }
 
 pub fn parse(text: &str) -> Vec<Scenario> {

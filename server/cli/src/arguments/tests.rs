@@ -1,0 +1,114 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+
+/// The arguments are separated by `|`.
+#[track_caller]
+fn check(arguments: &str, expected: Expect) {
+    let arguments = std::iter::once("reverie").chain(arguments.split('|')).map(OsString::from);
+    let shown = match parse(arguments) {
+        Ok(Command::Print(text)) => format!("prints: {}", text.lines().next().unwrap_or_default()),
+        Ok(command) => format!("{command:?}"),
+        Err(message) => format!("error: {message}"),
+    };
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn ask_takes_its_prompt_as_words() {
+    check(
+        "ask|where|is it?",
+        expect![[
+            r#"Ask(AskOptions { session: SessionOptions { which: New, model: None, mode: None, allow: [], cwd: None }, prompt: PromptWords { text: Some("where is it?"), stdin: false }, json: false })"#
+        ]],
+    );
+    check(
+        "ask|--json|-c|-m|opus|--mode=plan|--allow|Bash(make:*)|--allow|Write|-C|/tmp|--|-v",
+        expect![[
+            r#"Ask(AskOptions { session: SessionOptions { which: Newest, model: Some("opus"), mode: Some("plan"), allow: ["Bash(make:*)", "Write"], cwd: Some("/tmp") }, prompt: PromptWords { text: Some("-v"), stdin: false }, json: true })"#
+        ]],
+    );
+}
+
+#[test]
+fn a_dash_asks_for_stdin() {
+    for (arguments, text) in [("ask|-", None), ("ask|review|-", Some("review")), ("ask| |-", None)] {
+        let arguments = std::iter::once("reverie").chain(arguments.split('|')).map(OsString::from);
+        let Ok(Command::Ask(options)) = parse(arguments) else { panic!("not understood") };
+        assert!(options.prompt.stdin);
+        assert_eq!(options.prompt.text.as_deref(), text);
+    }
+}
+
+#[test]
+fn chat_resumes_a_session() {
+    check(
+        "chat|--resume|abc",
+        expect![[
+            r#"Chat(SessionOptions { which: Id("abc"), model: None, mode: None, allow: [], cwd: None })"#
+        ]],
+    );
+}
+
+#[test]
+fn sessions_lists_by_default() {
+    check("sessions", expect!["SessionsList { query: None, scope: Scope { cwd: None, json: false } }"]);
+    check(
+        "sessions|list|two|words|--json|-C|/x",
+        expect![[
+            r#"SessionsList { query: Some("two words"), scope: Scope { cwd: Some("/x"), json: true } }"#
+        ]],
+    );
+    check(
+        "sessions|show|abc",
+        expect![[r#"SessionsShow { id: "abc", scope: Scope { cwd: None, json: false } }"#]],
+    );
+}
+
+#[test]
+fn the_small_commands() {
+    check("lsp|--stdio", expect!["Lsp"]);
+    check("doctor|--json", expect!["Doctor(Scope { cwd: None, json: true })"]);
+    check("debug|tokens|--model|opus", expect!["DebugTokens"]);
+    check("debug|tokens", expect!["DebugTokens"]);
+    check("--version", expect!["prints: reverie 0.1.0"]);
+    for help in
+        ["--help", "-h", "help", "ask|--help", "chat|-h", "sessions|-h", "doctor|-h", "debug|-h", "lsp|-h"]
+    {
+        check(help, expect!["prints: reverie — an agent that lives in your editor and remembers"]);
+    }
+}
+
+#[test]
+fn wrong_usage_says_what_is_wrong() {
+    check("aks|hi", expect!["error: there is no command 'aks'"]);
+    check(
+        "where is it?",
+        expect![[r#"error: that is no command; a prompt goes behind one: reverie ask "…""#]],
+    );
+    check("ask|--jason|x", expect!["error: invalid option '--jason'"]);
+    check("ask|x|--model", expect!["error: missing argument for option '--model'"]);
+    check(
+        "ask|x|--mode|yolo",
+        expect!["error: there is no mode 'yolo'; the modes are default, acceptEdits, plan and bypass"],
+    );
+    check("ask|x|-c|--resume|y", expect!["error: --continue and --resume exclude each other"]);
+    check("chat|hi", expect![[r#"error: chat takes no prompt: type it there, or use reverie ask "…""#]]);
+    check("chat|--json", expect!["error: --json goes with ask"]);
+    check("sessions|show", expect!["error: 'sessions show' needs the id of one session"]);
+    check("sessions|show|x|--json", expect!["error: --json goes with 'sessions list'"]);
+    check("sessions|drop", expect!["error: there is no command 'sessions drop'"]);
+    check("doctor|now", expect!["error: unexpected argument 'now'"]);
+    check("debug", expect!["error: 'debug' needs the name of a part: tokens"]);
+    check("debug|layout", expect!["error: there is no command 'debug layout'"]);
+    check("lsp|--port|1", expect!["error: invalid option '--port'"]);
+}
+
+#[test]
+fn the_help_fits_a_screen() {
+    let help = help();
+    assert!(help.lines().count() <= 35, "{} lines", help.lines().count());
+    for line in help.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}

@@ -1,0 +1,83 @@
+//! How a reply travels: in pieces, late, cut, or with bytes in it that make no sense.
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+
+use super::reply::{Delivery, End, Gate};
+
+pub(super) fn stream_response(events: Vec<Bytes>, delivery: Delivery) -> Response {
+    let steps = steps(events, &delivery);
+    let body = stream::unfold(steps.into_iter(), |mut steps| async move {
+        match steps.next()? {
+            Step::Send(bytes) => Some((Ok(bytes), steps)),
+            Step::Wait(gate) => {
+                gate.pass().await;
+                Some((Ok(Bytes::new()), steps))
+            }
+            Step::Flush => {
+                // Pending once makes hyper flush what it holds before it hears of the end.
+                tokio::task::yield_now().await;
+                Some((Ok(Bytes::new()), steps))
+            }
+            Step::Cut => Some((Err(std::io::Error::other("cut by the script")), steps)),
+            Step::Stall => std::future::pending().await,
+        }
+    });
+    Response::builder()
+        .status(200)
+        .header("content-type", "text/event-stream; charset=utf-8")
+        .header("request-id", "req_test")
+        .body(Body::from_stream(body))
+        .expect("the headers are valid")
+}
+
+enum Step {
+    Send(Bytes),
+    Wait(Gate),
+    Flush,
+    Cut,
+    Stall,
+}
+
+fn steps(events: Vec<Bytes>, delivery: &Delivery) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut budget = match delivery.end {
+        End::CutAfterBytes(bytes) => bytes,
+        _ => usize::MAX,
+    };
+    let last_event = match delivery.end {
+        End::CutAfterEvents(count) | End::StallAfterEvents(count) | End::FinishAfterEvents(count) => count,
+        End::Complete | End::CutAfterBytes(_) => usize::MAX,
+    };
+    for (index, event) in events.into_iter().take(last_event).enumerate() {
+        if let Some((_, gate)) = delivery.inner_gate.as_ref().filter(|(events, _)| *events == index) {
+            steps.push(Step::Flush);
+            steps.push(Step::Wait(gate.clone()));
+        }
+        if let Some((_, garbage)) = delivery.garbage.as_ref().filter(|(event, _)| *event == index) {
+            steps.push(Step::Send(garbage.clone()));
+        }
+        let event = event.slice(..event.len().min(budget));
+        budget -= event.len();
+        match delivery.chunk_bytes {
+            None => steps.push(Step::Send(event)),
+            Some(size) => {
+                for start in (0..event.len()).step_by(size) {
+                    steps.push(Step::Send(event.slice(start..event.len().min(start + size))));
+                    steps.push(Step::Flush);
+                }
+            }
+        }
+        if budget == 0 {
+            break;
+        }
+    }
+    steps.push(Step::Flush);
+    match delivery.end {
+        End::Complete | End::FinishAfterEvents(_) => {}
+        End::CutAfterBytes(_) | End::CutAfterEvents(_) => steps.push(Step::Cut),
+        End::StallAfterEvents(_) => steps.push(Step::Stall),
+    }
+    steps
+}
