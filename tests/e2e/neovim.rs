@@ -29,8 +29,8 @@ async fn an_edit_to_an_unsaved_buffer_is_undone_in_one_step() {
     command.stdin(Stdio::null()).kill_on_drop(true);
     let output = testkit::within(command.output(), "Neovim to end").await.unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let report: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no report ({error}): {stderr}"));
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("no report ({error}): {stderr}"));
     assert_eq!(
         report,
         json!({

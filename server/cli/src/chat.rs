@@ -93,11 +93,15 @@ impl Chat {
                 Happened::EndOfInput => {
                     // The answer that is under way is still of interest.
                     leaving = true;
+                    if self.typed {
+                        self.conversation.terminal.break_line();
+                    }
                     if !self.conversation.is_running() {
                         break;
                     }
                 }
                 Happened::Interrupted if warned || self.conversation.is_running() => {
+                    self.conversation.terminal.break_line();
                     return Ok(exit::CANCELLED);
                 }
                 Happened::Interrupted => {

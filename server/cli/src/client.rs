@@ -46,9 +46,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Who waits for the answer to which request.
+type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>;
+
 pub struct Client {
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
-    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>,
+    waiting: Waiting,
     next_id: AtomicU64,
     pub incoming: mpsc::UnboundedReceiver<Incoming>,
     server: JoinHandle<u8>,
@@ -158,7 +161,7 @@ struct Message {
 
 async fn read_all(
     reader: tokio::io::ReadHalf<DuplexStream>,
-    waiting: Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Value, Refusal>>>>>,
+    waiting: Waiting,
     incoming: mpsc::UnboundedSender<Incoming>,
 ) {
     let mut reader = BufReader::new(reader);

@@ -6,19 +6,17 @@ use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use protocol::{
-    CancelSessionParams, Notification, PromptPart, PromptSessionParams, Request, SessionUpdateParams,
-    StopReason, TurnError, Update, Usage, method,
+    AskPermissionParams, CancelSessionParams, Notification, PromptPart, PromptSessionParams, Request,
+    SessionUpdateParams, StopReason, TurnError, Update, Usage, method,
 };
 use serde_json::{Value, json, value::RawValue};
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    time::{Interval, MissedTickBehavior, interval},
-};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::{
     client::{Client, Incoming},
     opening::Opened,
     questions::{self, About, Question},
+    signals::{Interrupt, Signals},
     terminal::{Terminal, lines::Lines},
     view::View,
 };
@@ -205,14 +203,14 @@ impl Conversation {
 
     fn asked(&mut self, id: Value, method: &str, params: Value) -> anyhow::Result<Option<Happened>> {
         if method == method::PermissionAsk::NAME {
-            let params = serde_json::from_value(params)?;
+            let params: AskPermissionParams = serde_json::from_value(params)?;
             if self.keyboard.is_none() {
                 let (answer, hint) = questions::unattended(&params);
-                let call = crate::view::headline(&params.tool, &params.input, &self.folder);
-                self.terminal.warn(&format!("not allowed: {call}: {hint}"));
+                self.view.refused(&mut self.terminal, &params, &hint);
                 self.client.answer(&id, &serde_json::to_value(answer)?);
                 return Ok(None);
             }
+            self.view.previewed(&params);
             self.questions.push_back(Question { id, about: About::Permission(params) });
         } else if method == method::UserAsk::NAME && self.keyboard.is_some() {
             self.questions.push_back(Question { id, about: About::User(serde_json::from_value(params)?) });
@@ -231,17 +229,15 @@ impl Conversation {
     }
 
     fn ask_next(&mut self) {
-        let Some(question) = self.questions.front() else { return };
+        let (Some(question), Some(keyboard)) = (self.questions.front(), &mut self.keyboard) else { return };
         let text = question.text(self.terminal.aside_paint, &self.folder);
+        keyboard.forget_typed();
+        keyboard.want();
         self.terminal.painted_aside(text.trim_end());
         self.terminal.ask("> ");
-        if let Some(keyboard) = &mut self.keyboard {
-            keyboard.want();
-        }
     }
 
     fn heard(&mut self, line: Option<String>) -> Option<Happened> {
-        self.terminal.status.scrolled();
         let Some(line) = line else {
             self.keyboard = None;
             for question in self.questions.drain(..) {
@@ -249,6 +245,7 @@ impl Conversation {
             }
             return Some(Happened::EndOfInput);
         };
+        self.terminal.status.scrolled();
         let Some(question) = self.questions.front() else { return Some(Happened::Line(line)) };
         match question.answer(Some(&line)) {
             Ok(answer) => {
@@ -289,35 +286,5 @@ async fn next_line(lines: &mut Option<Lines>) -> Option<String> {
     match lines {
         Some(lines) => lines.next().await,
         None => std::future::pending().await,
-    }
-}
-
-enum Interrupt {
-    Keyboard,
-    Terminate,
-}
-
-/// Caught from the start of a conversation, so that commands are ended with it.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Interrupt {
-        tokio::select! {
-            _ = self.interrupt.recv() => Interrupt::Keyboard,
-            _ = self.terminate.recv() => Interrupt::Terminate,
-            _ = self.hang_up.recv() => Interrupt::Terminate,
-        }
     }
 }

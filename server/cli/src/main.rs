@@ -13,6 +13,7 @@ mod prompt;
 mod questions;
 mod serve;
 mod sessions;
+mod signals;
 mod terminal;
 mod view;
 

@@ -32,7 +32,8 @@ pub struct Opened {
 /// Where to work: an existing folder, absolute.
 pub fn folder(wanted: Option<&Path>) -> anyhow::Result<PathBuf> {
     let Some(wanted) = wanted else {
-        return std::env::current_dir().context("the current folder cannot be used; is it deleted?");
+        return std::env::current_dir()
+            .context("cannot work in the current folder, which may have been deleted");
     };
     let folder =
         wanted.canonicalize().with_context(|| format!("cannot work in the folder {}", wanted.display()))?;
@@ -107,11 +108,8 @@ pub async fn resume(client: &Client, id: &str) -> anyhow::Result<Opened> {
     let session_id = whole_id(client, id).await?;
     let params = ResumeSessionParams { session_id, strategy: None };
     let resumed = client.call::<method::SessionResume>(&params).await.map_err(|error| {
-        match error.downcast_ref::<Refusal>().map(|refusal| refusal.code) {
-            Some(code) if code == ErrorCode::UNKNOWN_SESSION.code => unknown(id),
-            Some(code) if code == ErrorCode::UNAVAILABLE.code => {
-                error.context(format!("session {id} cannot be opened"))
-            }
+        match error.downcast_ref::<Refusal>() {
+            Some(refusal) if refusal.code == ErrorCode::UNKNOWN_SESSION.code => unknown(id),
             _ => error,
         }
     })?;

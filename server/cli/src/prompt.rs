@@ -17,13 +17,12 @@ const PIPE_PATIENCE: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 pub fn read(words: PromptWords) -> anyhow::Result<Option<String>> {
     let stdin = io::stdin();
     let PromptWords { text, stdin: announced } = words;
-    let piped = if announced || (text.is_none() && !stdin.is_terminal()) {
-        read_all(&stdin)?
-    } else if text.is_some() && has_text(&stdin) {
-        read_all(&stdin)?
-    } else {
-        String::new()
+    let wanted = match &text {
+        _ if announced => true,
+        Some(_) => has_text(&stdin),
+        None => !stdin.is_terminal(),
     };
+    let piped = if wanted { read_all(&stdin)? } else { String::new() };
     // `git diff | reverie ask "review this"`: what is piped in stands behind the prompt.
     Ok(match (text, piped.trim().is_empty()) {
         (Some(text), true) => Some(text),

@@ -57,18 +57,26 @@ pub fn unattended(params: &AskPermissionParams) -> (AskPermissionResult, String)
         _ => "",
     };
     let hint = format!("nobody is here to ask; allow it with --allow '{quoted}'{edits}");
-    let message = Some(format!("{hint} on the command line of reverie"));
+    let message = Some(format!("{hint} (options of reverie)"));
     (AskPermissionResult { option: PermissionChoice::Deny, message }, hint)
 }
 
 fn permission_text(params: &AskPermissionParams, paint: Paint, folder: &Path) -> String {
-    let call = headline(&params.tool, &params.input, folder);
+    // A command is shown whole below.
+    let call = match &params.preview {
+        Some(PermissionPreview::Command { .. }) => params.tool.clone(),
+        Some(PermissionPreview::Diff { .. } | PermissionPreview::Text { .. }) | None => {
+            headline(&params.tool, &params.input, folder)
+        }
+    };
     let mut text = paint.paint(Style::Bold, &safe(&format!("Allow {call}?")));
     text.push_str(&paint.paint(Style::Dim, &safe(&format!(" {}", params.reason))));
     text.push('\n');
     match &params.preview {
         Some(PermissionPreview::Diff { text: diff }) => text.push_str(&paint.diff(&preview(diff))),
-        Some(PermissionPreview::Command { text: command }) => text.push_str(&preview(command)),
+        Some(PermissionPreview::Command { text: command }) => {
+            text.push_str(&preview(&format!("$ {}", command.replace('\n', "\n  "))));
+        }
         Some(PermissionPreview::Text { text: plain }) => text.push_str(&preview(plain)),
         None => {}
     }
@@ -78,7 +86,7 @@ fn permission_text(params: &AskPermissionParams, paint: Paint, folder: &Path) ->
             PermissionChoice::Deny => "; words after n are told to the model",
             _ => "",
         };
-        text.push_str(&format!("  {key} {}{more}\n", safe(&option.label)));
+        text.push_str(&format!("  {key} {}{more}\n", safe(&option.label).replace('\n', "␊")));
     }
     text
 }
@@ -177,9 +185,9 @@ mod tests {
         let question =
             Question { id: json!(1), about: About::Permission(bash("make\nrm -rf /\x1b[1A\x1b[2K")) };
         expect![[r"
-            Allow Bash make …? it may change something
-              make
-              rm -rf /␛[1A␛[2K
+            Allow Bash? it may change something
+              $ make
+                rm -rf /␛[1A␛[2K
               [y] Allow once
               [a] Always allow Bash(make:*)
               [n] Deny; words after n are told to the model

@@ -23,7 +23,11 @@ pub async fn run() -> anyhow::Result<u8> {
         command_line_settings: None,
         watch_parent: true,
     };
-    let input = Input { stdin: tokio::io::stdin(), terminate: signal(SignalKind::terminate())? };
+    let input = Input {
+        stdin: tokio::io::stdin(),
+        terminate: signal(SignalKind::terminate())?,
+        interrupt: signal(SignalKind::interrupt())?,
+    };
     Ok(lsp::serve(input, tokio::io::stdout(), options).await)
 }
 
@@ -32,6 +36,7 @@ pub async fn run() -> anyhow::Result<u8> {
 struct Input {
     stdin: tokio::io::Stdin,
     terminate: Signal,
+    interrupt: Signal,
 }
 
 impl AsyncRead for Input {
@@ -40,7 +45,7 @@ impl AsyncRead for Input {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.terminate.poll_recv(context).is_ready() {
+        if self.terminate.poll_recv(context).is_ready() || self.interrupt.poll_recv(context).is_ready() {
             return Poll::Ready(Ok(()));
         }
         pin!(&mut self.stdin).poll_read(context, buffer)

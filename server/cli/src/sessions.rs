@@ -27,12 +27,13 @@ pub async fn list(query: Option<String>, scope: Scope) -> anyhow::Result<u8> {
     loop {
         let params = ListSessionsParams { cursor, limit: Some(PAGE), query: query.clone() };
         let page = client.call::<method::SessionList>(&params).await?;
+        let any_cost = page.sessions.iter().any(|session| cost_of(session).is_some());
         for session in &page.sessions {
             found = true;
             if scope.json {
                 terminal.json(session);
             } else {
-                show_summary(&mut terminal, session);
+                show_summary(&mut terminal, session, any_cost);
             }
         }
         cursor = page.next_cursor;
@@ -51,14 +52,17 @@ pub async fn list(query: Option<String>, scope: Scope) -> anyhow::Result<u8> {
 }
 
 /// A person sees short ids and whatever fits the screen; a program the whole.
-fn show_summary(terminal: &mut Terminal, session: &SessionSummary) {
+fn show_summary(terminal: &mut Terminal, session: &SessionSummary, with_cost: bool) {
     let columns = terminal.answer_columns();
     let id = match columns {
         Some(_) => session.session_id.get(..SHORT_ID).unwrap_or(&session.session_id),
         None => &session.session_id,
     };
-    let cost =
-        session.cost_usd.filter(|cost| *cost > 0.0).map_or(String::new(), |cost| format!("  ${cost:.2}"));
+    let cost = match cost_of(session) {
+        Some(cost) => format!("  {:>7}", format!("${cost:.2}")),
+        None if with_cost => " ".repeat(9),
+        None => String::new(),
+    };
     let size = session.bytes.div_ceil(1_024);
     let facts = format!("{id}  {}  {size:>6} KB{cost}  ", local_time(&session.updated_at));
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(facts.len()));
@@ -68,6 +72,10 @@ fn show_summary(terminal: &mut Terminal, session: &SessionSummary) {
         terminal.answer_paint.paint(Style::Dim, &safe(&facts)),
         cut(&title, room)
     ));
+}
+
+fn cost_of(session: &SessionSummary) -> Option<f64> {
+    session.cost_usd.filter(|cost| *cost > 0.0)
 }
 
 pub async fn show(id: &str, scope: Scope) -> anyhow::Result<u8> {

@@ -6,6 +6,7 @@ pub mod lines;
 mod markdown;
 mod status;
 pub mod style;
+mod wrap;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -72,19 +73,20 @@ impl Terminal {
             return;
         }
         self.gap(Last::Answer);
-        let painted = self.markdown.push(&safe(text));
-        self.print(&painted);
+        let text = safe(text);
+        if self.answer_on_screen {
+            let shown = self.markdown.push(&text, columns());
+            self.print(&shown);
+        } else {
+            self.print(&text);
+        }
         self.line_open = !text.ends_with('\n');
     }
 
-    /// Ends the answer so far.
+    /// Ends what the model has to say for now.
     pub fn end_answer(&mut self) {
         let rest = self.markdown.finish();
-        self.print(&rest);
-        if self.line_open {
-            self.print("\n");
-            self.line_open = false;
-        }
+        self.end_line(&rest);
     }
 
     /// Lines beside the answer.
@@ -101,23 +103,23 @@ impl Terminal {
 
     /// Lines beside the answer that bring their own colours; the caller has made them safe.
     pub fn painted_aside(&mut self, text: &str) {
-        self.end_answer();
+        self.pause_answer();
         self.gap(Last::Aside);
         self.print_aside(&format!("{text}\n"));
     }
 
     /// Waits for input on this line.
     pub fn ask(&mut self, prompt: &str) {
-        self.end_answer();
+        self.pause_answer();
         self.print_aside(prompt);
-        self.last = Last::Nothing;
+        self.last = Last::Aside;
     }
 
     /// A fresh line after the terminal has echoed a Ctrl-C.
     pub fn break_line(&mut self) {
         let drawn = self.clear_status();
         if self.line_open {
-            self.end_answer();
+            self.pause_answer();
         } else if self.aside_on_screen && !drawn {
             self.write_aside("\n");
         }
@@ -159,6 +161,20 @@ impl Terminal {
     /// The columns that text may take beside the answer.
     pub fn aside_columns(&self) -> Option<usize> {
         self.aside_on_screen.then(columns)
+    }
+
+    /// Ends the line that the answer is in.
+    fn pause_answer(&mut self) {
+        let rest = self.markdown.pause();
+        self.end_line(&rest);
+    }
+
+    fn end_line(&mut self, rest: &str) {
+        self.print(rest);
+        if self.line_open {
+            self.print("\n");
+            self.line_open = false;
+        }
     }
 
     /// An empty line between what the model says and what stands beside it, where both meet on the screen.

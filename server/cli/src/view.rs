@@ -1,17 +1,19 @@
 //! A session's updates as a person reads them in a terminal.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use protocol::{StopReason, TodoItem, TodoStatus, ToolDisplay, Update};
+use protocol::{
+    AskPermissionParams, PermissionPreview, StopReason, TodoItem, TodoStatus, ToolDisplay, Update,
+};
 use serde_json::Value;
 
 use crate::terminal::{
     Terminal, complain,
-    style::{self, Style, cut, safe, settled},
+    style::{self, Style, cut, safe, settled, width},
 };
 
 /// Results longer than this are cut on screen; the whole is in the transcript.
@@ -28,6 +30,10 @@ pub struct View {
     folder: PathBuf,
     /// The calls that run, by id, as they are shown.
     calls: HashMap<String, String>,
+    /// The calls whose diff the user has seen when asked for permission.
+    previewed: HashSet<String>,
+    /// Whether something of the current answer was shown.
+    answering: bool,
     /// Why the last request was repeated: said once.
     retry_reason: String,
     /// What the session has cost so far, in dollars.
@@ -36,12 +42,33 @@ pub struct View {
 
 impl View {
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, calls: HashMap::new(), retry_reason: String::new(), cost: 0.0 }
+        Self {
+            folder,
+            calls: HashMap::new(),
+            previewed: HashSet::new(),
+            answering: false,
+            retry_reason: String::new(),
+            cost: 0.0,
+        }
+    }
+
+    /// The user is asked about this call.
+    pub fn previewed(&mut self, question: &AskPermissionParams) {
+        if let Some(PermissionPreview::Diff { .. }) = question.preview {
+            self.previewed.insert(question.tool_use_id.clone());
+        }
+    }
+
+    /// Nobody could be asked about this call, so it ends here.
+    pub fn refused(&mut self, terminal: &mut Terminal, question: &AskPermissionParams, why: &str) {
+        self.calls.remove(&question.tool_use_id);
+        show_failure(terminal, &headline(&question.tool, &question.input, &self.folder), why);
     }
 
     /// A prompt is on its way.
     pub fn turn_started(&mut self, terminal: &mut Terminal) {
         self.retry_reason.clear();
+        self.answering = false;
         terminal.status.work(THINKING, Instant::now());
     }
 
@@ -49,6 +76,7 @@ impl View {
         match update {
             Update::TextDelta { text } => {
                 terminal.answer(text);
+                self.answering = true;
                 terminal.status.work("writing", Instant::now());
             }
             Update::ThinkingDelta { .. } => terminal.status.work(THINKING, Instant::now()),
@@ -82,27 +110,28 @@ impl View {
 
     fn tool_started(&mut self, terminal: &mut Terminal, id: &str, call: String) {
         terminal.end_answer();
+        self.answering = false;
         terminal.status.work(&call, Instant::now());
         // Where a status line shows what runs, the call is printed with its result.
         if !terminal.status.is_shown() {
-            terminal.aside(&format!("• {}", fitting(terminal, &call)));
+            terminal.aside(&format!("• {}", fitting(terminal, &call, "")));
         }
         self.calls.insert(id.to_owned(), call);
     }
 
     fn tool_ended(&mut self, terminal: &mut Terminal, id: &str, ok: bool, display: &ToolDisplay) {
-        let call = self.calls.remove(id).unwrap_or_default();
-        let call = fitting(terminal, &call);
+        // A call that was refused has been shown.
+        let Some(call) = self.calls.remove(id) else { return };
         let paint = terminal.aside_paint;
         if !ok {
-            let failed = paint.paint(Style::Red, &format!("✗ {call}"));
-            let why = paint.paint(Style::Dim, &excerpt(&reason_of(display), terminal.aside_columns()));
-            terminal.painted_aside(format!("{failed}\n{why}").trim_end());
+            show_failure(terminal, &call, &reason_of(display));
         } else {
             if terminal.status.is_shown() {
-                terminal.aside(&format!("• {call}{}", summary(display)));
+                let summary = summary(display);
+                terminal.aside(&format!("• {}{summary}", fitting(terminal, &call, &summary)));
             }
             match display {
+                ToolDisplay::Diff { .. } if self.previewed.remove(id) => {}
                 ToolDisplay::Diff { diff, .. } => {
                     terminal.painted_aside(&paint.diff(&excerpt(diff, terminal.aside_columns())));
                 }
@@ -125,8 +154,9 @@ impl View {
     fn retried(&mut self, terminal: &mut Terminal, attempt: u32, delay_ms: u64, reason: &str, discard: bool) {
         let seconds = delay_ms as f64 / 1_000.0;
         let mut again = format!("trying again in {seconds:.1} s (attempt {attempt})");
-        if discard {
+        if discard && self.answering {
             again.push_str(", from the start of this answer");
+            self.answering = false;
         }
         if self.retry_reason == reason {
             terminal.warn(&again);
@@ -156,6 +186,13 @@ impl View {
     }
 }
 
+fn show_failure(terminal: &mut Terminal, call: &str, why: &str) {
+    let paint = terminal.aside_paint;
+    let failed = paint.paint(Style::Red, &format!("✗ {}", fitting(terminal, call, "")));
+    let why = paint.paint(Style::Dim, &excerpt(why, terminal.aside_columns()));
+    terminal.painted_aside(format!("{failed}\n{why}").trim_end());
+}
+
 /// What a call is about, in one line.
 pub fn headline(tool: &str, input: &Value, folder: &Path) -> String {
     let key = match tool {
@@ -180,8 +217,10 @@ fn relative<'a>(path: &'a str, folder: &Path) -> &'a str {
     Path::new(path).strip_prefix(folder).ok().and_then(Path::to_str).unwrap_or(path)
 }
 
-fn fitting(terminal: &Terminal, call: &str) -> String {
-    cut(&safe(call), terminal.aside_columns().unwrap_or(SHOWN_COLUMNS).saturating_sub(16)).into_owned()
+/// The call in one line, with room for what stands around it.
+fn fitting(terminal: &Terminal, call: &str, summary: &str) -> String {
+    let columns = terminal.aside_columns().unwrap_or(SHOWN_COLUMNS);
+    cut(&safe(call), columns.saturating_sub(width(summary) + 3)).into_owned()
 }
 
 fn summary(display: &ToolDisplay) -> String {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkState};
 use permissions::Access;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     schema,
-    search::{self, Find, Finds, Hidden, Scope, Stop, Totals},
+    search::{self, Above, Find, Finds, Hidden, Scope, Stop, Totals},
     shell::text::with_commas,
     tool::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput},
 };
@@ -91,12 +91,7 @@ fn parse(input: &Value, context: &ToolContext) -> Result<Query, ToolFailure> {
 }
 
 fn run(query: &Query, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, ToolFailure> {
-    let matcher = GlobBuilder::new(&query.pattern)
-        .literal_separator(true)
-        .empty_alternates(true)
-        .build()
-        .map_err(|error| ToolFailure(format!("the pattern is not valid: {}", error.kind())))?
-        .compile_matcher();
+    let matcher = compile(&query.pattern)?;
     match std::fs::metadata(&query.base) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
@@ -109,8 +104,16 @@ fn run(query: &Query, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, 
     Ok(answer(&files, totals, query, context, stop))
 }
 
-fn find(query: &Query, matcher: &GlobMatcher, context: &ToolContext, stop: &Stop) -> Finds {
+/// A set of one: unlike a single glob, a set knows shortcuts for the usual patterns.
+fn compile(pattern: &str) -> Result<GlobSet, ToolFailure> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).empty_alternates(true).build();
+    glob.and_then(|glob| GlobSetBuilder::new().add(glob).build())
+        .map_err(|error| ToolFailure(format!("the pattern is not valid: {}", error.kind())))
+}
+
+fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) -> Finds {
     let finds = Finds::keeping(MAX_FILES);
+    let above = Above::new(&query.base);
     let unsaved = search::unsaved_below(&query.base, &context.workspace);
     let scope = Scope {
         base: query.base.clone(),
@@ -125,8 +128,7 @@ fn find(query: &Query, matcher: &GlobMatcher, context: &ToolContext, stop: &Stop
             }
             match entry {
                 Ok(entry) => {
-                    let below = entry.path().strip_prefix(&query.base).unwrap_or(entry.path());
-                    if matcher.is_match(below) && is_file(&entry) {
+                    if matcher.is_match(above.below(entry.path())) && is_file(&entry) {
                         finds.add(match unsaved.contains_key(entry.path()) {
                             true => Find::in_buffer(entry.path(), 1),
                             false => Find::on_disk(entry.path(), 1),
@@ -139,7 +141,7 @@ fn find(query: &Query, matcher: &GlobMatcher, context: &ToolContext, stop: &Stop
         })
     });
     for path in unsaved.keys().filter(|path| !path.exists()) {
-        if path.strip_prefix(&query.base).is_ok_and(|below| matcher.is_match(below)) {
+        if matcher.is_match(above.below(path)) {
             finds.add(Find::in_buffer(path, 1));
         }
     }

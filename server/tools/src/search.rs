@@ -20,7 +20,7 @@ use workspace::Workspace;
 
 pub(crate) use self::{
     finds::{Find, Finds, Totals},
-    names::{depth, shown, split_literal_prefix},
+    names::{Above, depth, shown, split_literal_prefix},
 };
 use crate::{
     shell::text::with_commas,

@@ -10,7 +10,8 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fd::AsFd,
+    fd::{AsFd, OwnedFd},
+    termios::{QueueSelector, tcflush},
 };
 use tokio::sync::mpsc;
 
@@ -21,6 +22,7 @@ pub struct Lines {
     wanted: Sender<()>,
     heard: mpsc::UnboundedReceiver<Option<String>>,
     outstanding: bool,
+    source: OwnedFd,
 }
 
 impl Lines {
@@ -30,19 +32,21 @@ impl Lines {
         let pastes = if stdin.is_terminal() { Pastes::Join } else { Pastes::Split };
         // The file itself: what the standard library's buffer holds could not be polled for.
         let file = File::from(stdin.as_fd().try_clone_to_owned()?);
-        Ok(Self::start(BufReader::new(file), pastes))
+        Self::start(file, pastes)
     }
 
     /// From the terminal that the program runs in, whatever stdin is; `None` without one.
     pub fn of_terminal() -> Option<Self> {
-        Some(Self::start(BufReader::new(File::open("/dev/tty").ok()?), Pastes::Split))
+        Self::start(File::open("/dev/tty").ok()?, Pastes::Split).ok()
     }
 
-    fn start(reader: BufReader<impl Read + AsFd + Send + 'static>, pastes: Pastes) -> Self {
+    fn start(source: impl Read + AsFd + Send + 'static, pastes: Pastes) -> io::Result<Self> {
+        let copy = source.as_fd().try_clone_to_owned()?;
+        let reader = BufReader::new(source);
         let (wanted, wants) = channel();
         let (lines, heard) = mpsc::unbounded_channel();
         thread::spawn(move || serve(reader, pastes, &wants, &lines));
-        Self { wanted, heard, outstanding: false }
+        Ok(Self { wanted, heard, outstanding: false, source: copy })
     }
 
     /// Lets the next message be read; one at a time.
@@ -50,6 +54,13 @@ impl Lines {
         if !self.outstanding {
             // Fails when the input has ended, which `next` tells.
             self.outstanding = self.wanted.send(()).is_ok();
+        }
+    }
+
+    /// Drops what was typed and not yet read: it cannot have been meant for a question that was not there.
+    pub fn forget_typed(&self) {
+        if let Err(error) = tcflush(&self.source, QueueSelector::IFlush) {
+            tracing::debug!(%error, "not a terminal");
         }
     }
 
@@ -88,16 +99,16 @@ fn serve(
 /// A line, with those it is continued in by a backslash or that were pasted with it.
 fn read_message(reader: &mut BufReader<impl Read + AsFd>, pastes: Pastes) -> io::Result<Option<String>> {
     let Some(mut message) = read_line(reader)? else { return Ok(None) };
-    let mut pasted = 1;
+    let mut pasted = false;
     loop {
         if let Some(before) = message.strip_suffix('\\') {
             message = format!("{before}\n");
         } else if pastes == Pastes::Join && is_ready(reader) {
             message.push('\n');
-            pasted += 1;
-        } else if pasted > 1 {
+            pasted = true;
+        } else if pasted {
             // The last line of a paste often has no end: it stands behind the cursor, waiting for the Enter key.
-            write!(io::stderr(), "({pasted} lines pasted; Enter sends them) ")?;
+            write!(io::stderr(), "  (pasted: Enter sends it) ")?;
             message.push('\n');
             message.push_str(&read_line(reader)?.unwrap_or_default());
             return Ok(Some(message.trim_end().to_owned()));
@@ -153,7 +164,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"one\ntwo\n").unwrap();
         drop(writer);
-        let mut lines = Lines::start(BufReader::new(reader), Pastes::Split);
+        let mut lines = Lines::start(reader, Pastes::Split).unwrap();
         lines.want();
         lines.want();
         assert_eq!(lines.next().await.as_deref(), Some("one"));

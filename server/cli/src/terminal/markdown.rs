@@ -1,20 +1,31 @@
-//! Gives streamed Markdown a little colour: code, emphasis and headings stand out, and every character stays.
+//! Makes streamed Markdown pleasant in a terminal: code, emphasis and headings stand out, paragraphs break between
+//! words, and every character stays.
 //!
-//! The text comes in pieces of any size, so only what decides about the start of a line is held back.
+//! The text comes in pieces of any size, so what decides about the start of a line is held back, and so is the last word.
 
 use std::mem::take;
 
-use super::style::{Paint, Style, diff_style};
+use super::{
+    style::{Paint, Style, diff_style},
+    wrap::Wrap,
+};
 
 pub struct Markdown {
     paint: Paint,
+    wrap: Wrap,
     /// The beginning of a line that may yet become a fence or a heading, or a star that may have a twin.
     held: String,
     place: Place,
-    /// Whether the code block is a diff; `None` outside code blocks.
-    code_block: Option<bool>,
+    code_block: Option<CodeBlock>,
     inline_code: bool,
     bold: bool,
+}
+
+#[derive(Clone, Copy)]
+struct CodeBlock {
+    /// The backticks of its fence: fewer do not end it.
+    backticks: usize,
+    is_diff: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +42,7 @@ impl Markdown {
     pub fn new(paint: Paint) -> Self {
         Self {
             paint,
+            wrap: Wrap::new(usize::MAX),
             held: String::new(),
             place: Place::LineStart,
             code_block: None,
@@ -39,11 +51,9 @@ impl Markdown {
         }
     }
 
-    /// What to print for this piece.
-    pub fn push(&mut self, text: &str) -> String {
-        if !self.paint.is_on() {
-            return text.to_owned();
-        }
+    /// What to print for this piece, on a terminal this wide.
+    pub fn push(&mut self, text: &str, columns: usize) -> String {
+        self.wrap.columns = columns;
         let mut shown = String::with_capacity(text.len() + 16);
         for c in text.chars() {
             match self.place {
@@ -65,12 +75,23 @@ impl Markdown {
 
     /// What was held back, at the end of a text; the next one starts anew.
     pub fn finish(&mut self) -> String {
+        self.code_block = None;
+        self.pause()
+    }
+
+    /// What was held back, when something else comes in between.
+    pub fn pause(&mut self) -> String {
+        let mut shown = String::new();
         let held = take(&mut self.held);
-        let mut shown = if self.place == Place::StyledLine { String::new() } else { held };
+        match self.place {
+            Place::LineStart => shown.push_str(&held),
+            Place::StyledLine | Place::CodeLine => {}
+            Place::Text => self.text_end(&held, &mut shown),
+        }
         if self.is_styled() {
             shown.push_str(self.paint.end());
         }
-        *self = Self::new(self.paint);
+        *self = Self { code_block: self.code_block, ..Self::new(self.paint) };
         shown
     }
 
@@ -85,14 +106,14 @@ impl Markdown {
         let heading = marker.starts_with('#') && marker.ends_with(' ');
         self.place = Place::StyledLine;
         match self.code_block {
-            _ if marker.starts_with("```") => {
+            None if marker.starts_with("```") => {
                 self.held = format!("{marker}{c}");
                 shown.push_str(self.paint.start(Style::Dim));
                 shown.push_str(&start);
                 shown.push(c);
             }
-            Some(is_diff) => {
-                match diff_style(&c.to_string()).filter(|_| is_diff && start.is_empty()) {
+            Some(block) => {
+                match diff_style(&c.to_string()).filter(|_| block.is_diff && start.is_empty()) {
                     Some(style) => shown.push_str(self.paint.start(style)),
                     None => self.place = Place::CodeLine,
                 }
@@ -114,38 +135,49 @@ impl Markdown {
     }
 
     fn text(&mut self, c: char, shown: &mut String) {
-        if !self.held.is_empty() {
-            self.held.clear();
+        if !take(&mut self.held).is_empty() {
             if c == '*' {
-                self.bold = !self.bold;
-                if self.bold {
-                    shown.push_str(self.paint.start(Style::Bold));
-                    shown.push_str("**");
-                } else {
-                    shown.push_str("**");
-                    shown.push_str(self.paint.end());
-                }
+                self.toggle_bold(shown);
                 return;
             }
-            shown.push('*');
+            self.wrap.push('*', shown);
         }
         match c {
             '*' if !self.inline_code => self.held.push(c),
             '`' if self.inline_code => {
-                shown.push(c);
-                shown.push_str(self.paint.end());
-                if self.bold {
-                    shown.push_str(self.paint.start(Style::Bold));
-                }
                 self.inline_code = false;
+                self.wrap.push(c, shown);
+                self.wrap.style(self.paint.end());
+                if self.bold {
+                    self.wrap.style(self.paint.start(Style::Bold));
+                }
             }
             '`' => {
-                shown.push_str(self.paint.start(Style::Cyan));
-                shown.push(c);
                 self.inline_code = true;
+                self.wrap.style(self.paint.start(Style::Cyan));
+                self.wrap.push(c, shown);
             }
-            c => shown.push(c),
+            c => self.wrap.push(c, shown),
         }
+    }
+
+    fn toggle_bold(&mut self, shown: &mut String) {
+        self.bold = !self.bold;
+        if self.bold {
+            self.wrap.style(self.paint.start(Style::Bold));
+        }
+        self.wrap.push('*', shown);
+        self.wrap.push('*', shown);
+        if !self.bold {
+            self.wrap.style(self.paint.end());
+        }
+    }
+
+    fn text_end(&mut self, held: &str, shown: &mut String) {
+        for c in held.chars() {
+            self.wrap.push(c, shown);
+        }
+        self.wrap.end_line(shown);
     }
 
     fn end_line(&mut self, shown: &mut String) {
@@ -153,7 +185,8 @@ impl Markdown {
         let held = match self.place {
             // A fence without a language, or nothing but spaces.
             Place::LineStart => {
-                if held.trim_start().starts_with("```") {
+                let fences = self.code_block.map_or(3, |block| block.backticks);
+                if held.trim().len() >= fences && held.trim().bytes().all(|byte| byte == b'`') {
                     shown.push_str(&self.paint.paint(Style::Dim, &held));
                 } else {
                     shown.push_str(&held);
@@ -162,21 +195,29 @@ impl Markdown {
             }
             Place::StyledLine | Place::CodeLine => held,
             Place::Text => {
-                shown.push_str(&held);
+                self.text_end(&held, shown);
                 String::new()
             }
         };
-        if let Some(language) = held.trim_start().strip_prefix("```") {
-            self.code_block = match self.code_block {
-                None => Some(language.trim() == "diff"),
-                Some(_) => None,
-            };
-        }
+        self.fence(held.trim());
         if self.is_styled() {
             shown.push_str(self.paint.end());
         }
         (self.place, self.inline_code, self.bold) = (Place::LineStart, false, false);
         shown.push('\n');
+    }
+
+    /// Opens or closes a code block, if this line does.
+    fn fence(&mut self, line: &str) {
+        let language = line.trim_start_matches('`');
+        let backticks = line.len() - language.len();
+        match self.code_block {
+            None if backticks >= 3 => {
+                self.code_block = Some(CodeBlock { backticks, is_diff: language.trim() == "diff" });
+            }
+            Some(block) if backticks >= block.backticks && language.is_empty() => self.code_block = None,
+            None | Some(_) => {}
+        }
     }
 
     fn is_styled(&self) -> bool {
@@ -197,7 +238,7 @@ mod tests {
             let characters: Vec<char> = text.chars().collect();
             let mut shown: String = characters
                 .chunks(size)
-                .map(|piece| markdown.push(&piece.iter().collect::<String>()))
+                .map(|piece| markdown.push(&piece.iter().collect::<String>(), 40))
                 .collect();
             shown.push_str(&markdown.finish());
             shown
@@ -243,6 +284,21 @@ mod tests {
     }
 
     #[test]
+    fn a_longer_fence_holds_shorter_ones() {
+        check(
+            "````markdown\n```rust\nx\n```\n````\nsee `y`\n",
+            expect![[r"
+                <dim>````markdown</>
+                ```rust
+                x
+                ```
+                <dim>````</>
+                see <6m`y`</>
+            "]],
+        );
+    }
+
+    #[test]
     fn a_diff_in_a_block_has_its_colours() {
         check(
             "```diff\n-old\n+new\n same\n```\n",
@@ -254,6 +310,14 @@ mod tests {
                 <dim>```</>
             "]],
         );
+    }
+
+    #[test]
+    fn a_code_block_goes_on_after_an_interruption() {
+        let mut markdown = Markdown::new(Paint::always());
+        markdown.push("```\n`a", 40);
+        assert_eq!(markdown.pause(), "");
+        assert_eq!(markdown.push("`b\n```\n`c`\n", 40), "`b\n\x1b[2m```\x1b[0m\n\x1b[36m`c`\x1b[0m\n");
     }
 
     #[test]

@@ -35,10 +35,6 @@ impl Paint {
         Self { on: false }
     }
 
-    pub fn is_on(self) -> bool {
-        self.on
-    }
-
     pub fn start(self, style: Style) -> &'static str {
         match style {
             _ if !self.on => "",
@@ -146,7 +142,7 @@ fn without_colours(text: &str) -> String {
 
 /// The columns a text takes, as most terminals count them.
 pub fn width(text: &str) -> usize {
-    text.chars().map(columns).sum()
+    text.chars().map(columns_of).sum()
 }
 
 /// The beginning of a text that fits, with a mark where something is missing.
@@ -155,7 +151,7 @@ pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut room = most.saturating_sub(1);
-    let fits = |c: &char| match room.checked_sub(columns(*c)) {
+    let fits = |c: &char| match room.checked_sub(columns_of(*c)) {
         Some(left) => {
             room = left;
             true
@@ -167,7 +163,7 @@ pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn columns(c: char) -> usize {
+pub fn columns_of(c: char) -> usize {
     match c {
         '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,
         '\u{1100}'..='\u{115f}'

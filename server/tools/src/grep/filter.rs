@@ -1,15 +1,19 @@
 //! Which files a search looks at, by their names: the `glob` of the input.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::{search::Hidden, tool::ToolFailure};
+use crate::{
+    search::{Above, Hidden},
+    tool::ToolFailure,
+};
 
 /// Globs as ripgrep's `--glob` takes them, except that they do not bring back what `.gitignore` excludes.
 pub(super) struct NameFilter {
-    base: PathBuf,
-    cwd: PathBuf,
+    base: Above,
+    /// Where the working folder is another one above.
+    cwd: Option<Above>,
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
     hidden: Hidden,
@@ -26,8 +30,8 @@ impl NameFilter {
             }
         }
         Ok(Self {
-            base: base.to_owned(),
-            cwd: cwd.to_owned(),
+            base: Above::new(base),
+            cwd: (base != cwd && base.starts_with(cwd)).then(|| Above::new(cwd)),
             include: set(include)?,
             exclude: set(exclude)?,
             hidden: Hidden::asked_by(globs),
@@ -38,14 +42,19 @@ impl NameFilter {
         self.hidden == Hidden::Include
     }
 
+    /// For a path below the searched folder.
+    ///
     /// A glob with a folder in it may be meant from the searched folder or from the working folder.
     pub(super) fn passes(&self, path: &Path) -> bool {
         if self.include.is_none() && self.exclude.is_none() {
             return true;
         }
-        let below = path.strip_prefix(&self.base).unwrap_or(path);
-        let from_cwd = path.strip_prefix(&self.cwd).unwrap_or(below);
-        let matches = |set: &GlobSet| set.is_match(below) || set.is_match(from_cwd);
+        let from_base = Candidate::new(self.base.below(path));
+        let from_cwd = self.cwd.as_ref().map(|cwd| Candidate::new(cwd.below(path)));
+        let matches = |set: &GlobSet| {
+            set.is_match_candidate(&from_base)
+                || from_cwd.as_ref().is_some_and(|from_cwd| set.is_match_candidate(from_cwd))
+        };
         self.include.as_ref().is_none_or(matches) && !self.exclude.as_ref().is_some_and(matches)
     }
 }

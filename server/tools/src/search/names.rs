@@ -1,7 +1,9 @@
 //! File names as text: relative where that is shorter, on one line whatever they hold.
 
 use std::{
+    ffi::OsStr,
     fmt::Write,
+    os::unix::ffi::OsStrExt,
     path::{Component, Path},
 };
 
@@ -34,6 +36,23 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
+/// A folder that the paths of a walk are below.
+pub(crate) struct Above {
+    bytes: usize,
+}
+
+impl Above {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { bytes: folder.join("").as_os_str().len() }
+    }
+
+    /// The rest of a path that is known to be below; by its bytes, because a walk asks for every file.
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> &'a Path {
+        let rest = path.as_os_str().as_bytes().get(self.bytes..).unwrap_or_default();
+        Path::new(OsStr::from_bytes(rest))
+    }
+}
+
 /// The first components of a pattern that are plain names, and the rest, which has the first wildcard or is the
 /// last component.
 pub(crate) fn split_literal_prefix(pattern: &str) -> (&str, &str) {
@@ -51,8 +70,6 @@ pub(crate) fn depth(pattern: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
-
     use super::*;
 
     #[test]
@@ -65,6 +82,13 @@ mod tests {
         assert_eq!(shown(b"/a/b/x\ny"), "x\\ny");
         assert_eq!(shown(b"/a/b/x\xffy\xe2\x82"), "x\\xffy\\xe2\\x82");
         assert_eq!(shown("/a/b/ä\u{202e}b".as_bytes()), "ä\\u{202e}b");
+    }
+
+    #[test]
+    fn what_is_below_a_folder_is_cut_by_length() {
+        assert_eq!(Above::new(Path::new("/a/b")).below(Path::new("/a/b/c/d")), Path::new("c/d"));
+        assert_eq!(Above::new(Path::new("/")).below(Path::new("/a")), Path::new("a"));
+        assert_eq!(Above::new(Path::new("/a/b")).below(Path::new("/a/b")), Path::new(""));
     }
 
     #[test]

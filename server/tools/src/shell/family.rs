@@ -1,18 +1,25 @@
 //! All the processes of one command, however they try to get away: found, signalled, reaped.
 //!
-//! A process group ends at the first `setsid`, so three marks that a child inherits are used together: the
-//! session of the shell, a variable in the environment, and an odd soft limit on message queues (which survives
-//! `env -i` and programs that write their title over their environment). Orphans come to us, because the server
+//! A process group ends at the first `setsid`, so several marks that a child inherits are used together: the
+//! group and session of the shell, a variable in the environment, and an odd soft limit on message queues (which
+//! survives `env -i`, programs that write their title over their environment, and death). Orphans come to us, because the server
 //! is a subreaper; so every survivor is below one of our own children, and only those are looked at.
 //!
 //! Knows nothing of output, timeouts or jobs.
 
-use std::{ffi::OsStr, sync::OnceLock, time::Duration};
+use std::{
+    ffi::OsStr,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 /// The variable that marks a command's processes.
 pub(super) const JOB_VARIABLE: &str = "REVERIE_JOB";
+
+/// For so long the machine cannot have run out of process numbers and started over.
+const YOUNG: Duration = Duration::from_secs(1);
 
 /// How often [`Family::finish_off`] looks again, and how many times.
 const FINISH_PAUSE: Duration = Duration::from_millis(5);
@@ -32,6 +39,7 @@ pub(super) struct Family {
 #[derive(Clone)]
 pub(super) struct Mark {
     name: String,
+    made: Instant,
     #[cfg(target_os = "linux")]
     queue_limit: Option<u64>,
 }
@@ -53,6 +61,7 @@ impl Mark {
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         Self {
             name: format!("{}-{}-{number}", std::process::id(), since.as_nanos()),
+            made: Instant::now(),
             #[cfg(target_os = "linux")]
             queue_limit: linux::odd_queue_limit(number),
         }
@@ -66,6 +75,10 @@ impl Mark {
             .map(|limit| limit.map_or_else(String::new, |limit| limit.to_string()));
         #[cfg(not(target_os = "linux"))]
         [String::new(), String::new()]
+    }
+
+    fn is_young(&self) -> bool {
+        self.made.elapsed() < YOUNG
     }
 
     /// The value of [`JOB_VARIABLE`].
@@ -95,6 +108,11 @@ impl Family {
             (None, Some(signal)) => Some(ShellEnd::Signalled(signal)),
             (None, None) => None,
         }
+    }
+
+    /// Whether looking for its processes is a matter of microseconds: then they are the latest on the machine.
+    pub(super) fn is_young(&self) -> bool {
+        self.mark.is_young()
     }
 
     /// The processes that still run, the shell included. Reaps the dead ones that were left to us.
@@ -166,6 +184,7 @@ mod linux {
     struct Process {
         pid: i32,
         parent: i32,
+        group: i32,
         session: i32,
         dead: bool,
     }
@@ -193,11 +212,13 @@ mod linux {
     pub(super) fn living(shell: Pid, mark: &Mark) -> Vec<Pid> {
         let shell = shell.as_raw_nonzero().get();
         let server = rustix::process::getpid().as_raw_nonzero().get();
-        let mut table = Table::new();
+        let mut table = Table::new(oldest(shell, mark));
         let mut pending: Vec<Process> = table
             .roots(server)
             .into_iter()
-            .filter(|child| child.pid == shell || child.session == shell || carries(child.pid, mark))
+            .filter(|child| {
+                [child.pid, child.group, child.session].contains(&shell) || carries(child.pid, mark)
+            })
             .collect();
         let mut living = Vec::new();
         while let Some(process) = pending.pop() {
@@ -212,6 +233,15 @@ mod linux {
             }
         }
         living
+    }
+
+    /// Numbers are given out in rising order, so whoever descends from the shell has a higher one, unless the
+    /// numbers have started over since; a young shell can tell by the latest one.
+    fn oldest(shell: i32, mark: &Mark) -> i32 {
+        let latest = || -> Option<i32> {
+            fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
+        };
+        if mark.is_young() && latest().is_some_and(|latest| latest >= shell) { shell } else { 0 }
     }
 
     fn carries(pid: i32, mark: &Mark) -> bool {
@@ -247,10 +277,11 @@ mod linux {
     }
 
     impl Table {
-        fn new() -> Self {
+        /// `oldest` is the lowest number a process of interest can have.
+        fn new(oldest: i32) -> Self {
             let server = rustix::process::getpid().as_raw_nonzero().get();
             let has_files = fs::exists(format!("/proc/{server}/task/{server}/children")).unwrap_or(false);
-            Self { all: (!has_files).then(by_parent) }
+            Self { all: (!has_files).then(|| by_parent(oldest)) }
         }
 
         /// Our own children, and those who may have become so while they were looked for.
@@ -291,11 +322,11 @@ mod linux {
             .collect()
     }
 
-    fn by_parent() -> HashMap<i32, Vec<Process>> {
+    fn by_parent(oldest: i32) -> HashMap<i32, Vec<Process>> {
         let mut table: HashMap<i32, Vec<Process>> = HashMap::new();
         let Ok(entries) = fs::read_dir("/proc") else { return table };
         let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        for process in numbers.filter_map(process) {
+        for process in numbers.filter(|number| *number >= oldest).filter_map(process) {
             table.entry(process.parent).or_default().push(process);
         }
         table
@@ -309,7 +340,8 @@ mod linux {
         let mut fields = rest.split_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
-        let session = fields.nth(1)?.parse().ok()?;
-        Some(Process { pid, parent, session, dead: matches!(state, "Z" | "X" | "x") })
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        Some(Process { pid, parent, group, session, dead: matches!(state, "Z" | "X" | "x") })
     }
 }

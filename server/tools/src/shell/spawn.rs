@@ -8,6 +8,7 @@ use std::{
     os::unix::{ffi::OsStringExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::OnceLock,
 };
 
 use rustix::process::Pid;
@@ -86,7 +87,7 @@ pub(super) fn spawn(
     let mark = Mark::new();
     let (reader, writer) = io::pipe()?;
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let mut process = in_new_session(path);
+    let mut process = apart_from_us(path);
     process
         .arg("-c")
         .arg(SCRIPT)
@@ -112,23 +113,29 @@ pub(super) fn spawn(
     Ok(Spawned { family: Family::new(Pid::from_child(&child), mark), output, folder })
 }
 
-/// The shell, to be started in a session of its own: a group to signal, and no terminal to wait at.
-fn in_new_session(path: Option<&OsStr>) -> Command {
+/// The shell, to be started as a group of its own, which can be signalled as one. If the server has a terminal,
+/// then in a session of its own: a program that asks there fails instead of waiting for ever.
+fn apart_from_us(path: Option<&OsStr>) -> Command {
     let folders: Vec<PathBuf> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     let shell = find_program("bash", &folders).unwrap_or_else(|| PathBuf::from("/bin/sh"));
     match find_program("setsid", &folders) {
-        Some(setsid) => {
+        Some(setsid) if has_terminal() => {
             // It must not lead a group yet, else setsid would fork and we would watch the wrong process.
             let mut command = Command::new(setsid);
             command.arg(shell);
             command
         }
-        None => {
+        _ => {
             let mut command = Command::new(shell);
             command.process_group(0);
             command
         }
     }
+}
+
+fn has_terminal() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| std::fs::File::open("/dev/tty").is_ok())
 }
 
 fn find_program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {

@@ -168,6 +168,9 @@ impl Supervisor {
     }
 
     async fn living(&self) -> usize {
+        if self.family.is_young() {
+            return self.family.living().len();
+        }
         let family = self.family.clone();
         tokio::task::spawn_blocking(move || family.living().len()).await.unwrap_or(0)
     }

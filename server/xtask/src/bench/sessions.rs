@@ -27,6 +27,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let process = ServerProcess::spawn(binary, &["lsp"], &environment, &fixture.workspace);
     let client = LspClient::over_stdio(process);
     client.ignore("reverie/session/update");
+    client.ignore("$/progress");
     client.initialize(&ClientOptions::new(&fixture.workspace)).await;
 
     let started = Instant::now();

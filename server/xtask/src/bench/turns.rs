@@ -30,6 +30,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let process = ServerProcess::spawn(binary, &["lsp"], &environment, &fixture.workspace);
     let client = LspClient::over_stdio(process);
     client.ignore("reverie/session/update");
+    client.ignore("$/progress");
     client.initialize(&ClientOptions::new(&fixture.workspace)).await;
     let session = client.new_session().await;
     let read = |number: usize| ("Read", json!({"file_path": format!("src/file_{number}.rs")}));

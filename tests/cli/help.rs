@@ -1,0 +1,111 @@
+//! What a stranger sees first, and what someone sees who mistypes.
+
+use expect_test::expect;
+
+use crate::program::Program;
+
+#[tokio::test]
+async fn help_fits_a_screen_and_has_examples() {
+    let program = Program::offline("");
+    let help = program.run(&["--help"]).await;
+    expect![[r#"
+        reverie — an agent that lives in your editor and remembers
+
+        Usage: reverie COMMAND [OPTIONS]
+
+        Commands
+          ask "PROMPT" [-]       one turn in the terminal; what is piped in goes with it
+          chat                   a conversation in the terminal
+          sessions [list|show]   past conversations: list [WORDS], show ID
+          doctor                 is everything there that a session needs?
+          lsp                    the language server that editors start (stdio)
+          debug tokens           count tokens: JSON lines {"text"} in, {"tokens"} out
+
+        Options of ask and chat
+          -c, --continue         go on with this project's newest session
+              --resume ID        go on with this session; the start of its id will do
+          -m, --model NAME       opus, sonnet, haiku, provider/model, or offline
+              --mode MODE        default, acceptEdits, plan, or bypass (never asks)
+              --allow RULE       allow without asking, as 'Bash(make:*)'; repeatable
+              --json             ask: the raw update stream, one JSON object a line
+        Of all: -C, --cwd DIR    work in DIR        -h, --help        -V, --version
+
+        Examples
+          reverie ask "where are retries decided?"
+          reverie ask -c "and who calls that?"
+          git diff | reverie ask "review this change"
+          ANTHROPIC_API_KEY=… reverie chat --model opus
+
+        Without a key the embedded offline model answers.
+        Exit codes: 0 done, 1 failed, 2 usage, 130 cancelled.
+        --- stderr
+        --- exit code 0
+    "#]]
+    .assert_eq(&help.transcript());
+    assert_eq!(program.run(&[]).await.stdout, help.stdout);
+    assert_eq!(program.run(&["ask", "--help"]).await.stdout, help.stdout);
+}
+
+#[tokio::test]
+async fn the_version_is_one_line() {
+    let run = Program::offline("").run(&["--version"]).await;
+    expect![[r#"
+        reverie 0.1.0
+        --- stderr
+        --- exit code 0
+    "#]]
+    .assert_eq(&run.transcript());
+}
+
+#[tokio::test]
+async fn wrong_usage_is_said_with_a_hint_and_exit_code_2() {
+    let program = Program::offline("");
+    expect![[r#"
+        --- stderr
+        reverie: there is no command 'aks'
+        Try 'reverie --help'.
+        --- exit code 2
+    "#]]
+    .assert_eq(&program.run(&["aks", "x"]).await.transcript());
+    for wrong in [
+        &["where is it?"][..],
+        &["ask", "--jason", "x"],
+        &["ask", "x", "--mode", "yolo"],
+        &["ask", "x", "--model"],
+        &["ask", "x", "-c", "--resume", "y"],
+        &["chat", "x"],
+        &["sessions", "show"],
+        &["sessions", "burn"],
+        &["debug"],
+        &["doctor", "who"],
+        &["lsp", "--port", "1"],
+    ] {
+        let run = program.run(wrong).await;
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{wrong:?}");
+        assert!(run.stderr.contains("Try 'reverie --help'."), "{wrong:?}: {}", run.stderr);
+    }
+}
+
+#[tokio::test]
+async fn without_a_prompt_there_is_nothing_to_ask() {
+    let run = Program::offline("").run(&["ask"]).await;
+    expect![[r#"
+        --- stderr
+        reverie: there is no prompt; try: reverie ask "what does this project do?"
+        --- exit code 2
+    "#]]
+    .assert_eq(&run.transcript());
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_is_no_error() {
+    let program = Program::offline("");
+    let run = program.shell(r#""$REVERIE" --help | head -1; echo "${PIPESTATUS[0]}""#).await;
+    expect![[r#"
+        reverie — an agent that lives in your editor and remembers
+        0
+        --- stderr
+        --- exit code 0
+    "#]]
+    .assert_eq(&run.transcript());
+}

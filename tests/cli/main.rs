@@ -1,0 +1,17 @@
+//! The command line from the outside: every test runs the built `reverie` in a fixture, against a scripted model
+//! server or the offline model.
+//!
+//! `program` runs it with pipes, `tty` in a terminal; the rest are tests, one file per promise.
+#![cfg(test)]
+
+mod answers;
+mod chatting;
+mod debug_tokens;
+mod failures;
+mod help;
+mod in_a_terminal;
+mod json_lines;
+mod program;
+mod sessions;
+mod stopping;
+mod tty;
