@@ -31,8 +31,8 @@ async fn help_fits_a_screen_and_has_examples() {
         Of all: -C, --cwd DIR    work in DIR        -h, --help        -V, --version
 
         Examples
-          reverie ask "where are retries decided?"
-          reverie ask -c "and who calls that?"
+          reverie ask "how is this project built?"
+          reverie ask -c "and where is main?"
           git diff | reverie ask "review this change"
           ANTHROPIC_API_KEY=… reverie chat --model opus
 

@@ -7,12 +7,12 @@ Runs the built binary in a pseudo-terminal with an empty home, so that the offli
 comes to the screen, colours included, into an SVG. Needs nothing but Python's standard library.
 """
 
+import argparse
 import fcntl
 import os
 import pathlib
 import pty
 import re
-import shlex
 import struct
 import subprocess
 import sys
@@ -23,10 +23,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "ask.svg"
-QUESTION = "where are retries decided?"
+QUESTION = "how does the retry backoff work?"
 COLUMNS = 90
 # A picture longer than this is cut, with a line that says so.
-MOST_ROWS = 44
+MOST_ROWS = 40
 
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE, MARGIN, BAR = 8.4, 19, 14, 18, 34
 BACKGROUND, FOREGROUND, FAINT = "#16181d", "#d7dae0", "#7d8590"
@@ -158,7 +158,11 @@ def prompt_row(command):
 
 
 def main():
-    question = sys.argv[1] if len(sys.argv) > 1 else QUESTION
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("question", nargs="?", default=QUESTION)
+    parser.add_argument("--output", type=pathlib.Path, default=PICTURE)
+    arguments = parser.parse_args()
+    question = arguments.question
     built = [ROOT / "target" / profile / "reverie" for profile in ("debug", "release")]
     built = sorted((path for path in built if path.is_file()), key=lambda path: path.stat().st_mtime)
     if not built:
@@ -166,14 +170,14 @@ def main():
     output, code = run([str(built[-1]), "ask", question])
     if code != 0:
         sys.exit(f"reverie ended with {code}:\n{output}")
-    command = f'reverie ask "{question}"' if '"' not in question else f"reverie ask {shlex.quote(question)}"
+    command = f'reverie ask "{question}"'
     rows = [prompt_row(command)] + screen(output)
     if len(rows) > MOST_ROWS:
         hidden = len(rows) - MOST_ROWS + 1
         rows = rows[: MOST_ROWS - 1] + [[(c, (None, False, True)) for c in f"… {hidden} more lines"]]
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(svg(rows, f"A terminal: {command}"), encoding="utf-8")
-    print(f"{PICTURE.relative_to(ROOT)}: {len(rows)} rows")
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    arguments.output.write_text(svg(rows, f"A terminal: {command}"), encoding="utf-8")
+    print(f"{arguments.output}: {len(rows)} rows")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,9 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
         Body::User { content } => ("user", content),
         Body::Assistant { content, .. } => ("assistant", content),
         Body::System { text, .. } => return vec![show("system", "notice", text.clone())],
-        Body::Attachment(attachment) => return vec![show("user", "attachment", attachment.text.clone())],
+        Body::Attachment(attachment) => {
+            return vec![show("user", "attachment", cut(attachment.text.clone()))];
+        }
     };
     let kind_of_text = if message.flags.meta { "attachment" } else { "text" };
     content
@@ -38,12 +40,23 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
             Block::Thinking { thinking, .. } => show(role, "thinking", thinking.clone()),
             Block::RedactedThinking { .. } => show(role, "thinking", "(hidden by the provider)".to_owned()),
             Block::ToolUse { name, input, .. } => show(role, "toolUse", format!("{name} {input}")),
-            Block::ToolResult { content, .. } => show(role, "toolResult", result_text(content)),
+            Block::ToolResult { content, .. } => show(role, "toolResult", cut(result_text(content))),
             Block::Image { .. } => show(role, "text", "[image]".to_owned()),
             Block::Document { .. } => show(role, "text", "[document]".to_owned()),
             Block::Unknown(value) => show(role, "text", value.to_string()),
         })
         .collect()
+}
+
+/// A view shows the head of a long result; the whole is in the transcript.
+fn cut(mut text: String) -> String {
+    const SHOWN_BYTES: usize = 20_000;
+    if text.len() > SHOWN_BYTES {
+        let left_out = text.len() - SHOWN_BYTES;
+        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
+        text.push_str(&format!("\n… ({left_out} more bytes)"));
+    }
+    text
 }
 
 fn result_text(content: &ResultContent) -> String {

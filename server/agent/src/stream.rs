@@ -50,11 +50,11 @@ pub(crate) async fn respond(turn: &mut Turn, request: Request) -> Result<(Respon
             Some(Ok(response)) => return Ok((response, round)),
             Some(Err(error)) => error,
             None => {
-                round.abandon("cancelled").await;
+                round.abandon().await;
                 return Err(Failure::Cancelled { blocks: partial.readable_blocks() });
             }
         };
-        round.abandon("the response was cut off and is asked for again").await;
+        round.abandon().await;
         let Some(delay) = backoff.next_delay(&error) else {
             return Err(Failure::Model(error));
         };

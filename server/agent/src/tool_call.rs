@@ -44,6 +44,11 @@ impl Outcome {
         )
     }
 
+    /// Of a call whose response is void.
+    pub fn discarded() -> Self {
+        Self::failed("the response was cut off; it is asked for again")
+    }
+
     fn cancelled() -> Self {
         Self::failed("the user stopped this call before it finished")
     }
@@ -65,20 +70,23 @@ fn access(handle: &TurnHandle, call: &Call) -> Option<(&'static dyn Tool, Access
     Some((tool, tool.access(input, &context).ok()?))
 }
 
-/// Runs the call and shows it. Ends soon after `cancel` fires.
+/// Runs the call. Its end is shown by [`show_end`], once the result is recorded. Ends soon after `cancel` fires.
 pub(crate) async fn run(handle: &TurnHandle, call: Call, cancel: CancellationToken) -> Outcome {
     let Call { id, name, input } = call;
-    let shown = input.clone().unwrap_or(Value::Null);
+    let shown = input.clone().unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
     handle.emit(AgentEvent::ToolStart { tool_use_id: id.clone(), tool: name.clone(), input: shown });
-    let outcome = match input {
+    match input {
         Ok(input) => permitted(handle, &id, &name, input, cancel).await.unwrap_or_else(|outcome| outcome),
         Err(why) => Outcome::failed(why),
-    };
-    handle.emit(AgentEvent::ToolEnd { tool_use_id: id, ok: outcome.ok, display: outcome.display.clone() });
-    if outcome.ok && name == "TodoWrite" {
+    }
+}
+
+pub(crate) fn show_end(handle: &TurnHandle, id: &str, tool: &str, outcome: &Outcome) {
+    let display = outcome.display.clone();
+    handle.emit(AgentEvent::ToolEnd { tool_use_id: id.to_owned(), ok: outcome.ok, display });
+    if outcome.ok && tool == "TodoWrite" {
         handle.emit(AgentEvent::Todo { items: todo_items(&handle.session) });
     }
-    outcome
 }
 
 /// `Err` for everything that ends the call before the tool itself says something.
@@ -111,6 +119,9 @@ async fn permitted(
             let asked = ask(handle, question);
             cancel.run_until_cancelled(asked).await.unwrap_or_else(|| Err(Outcome::cancelled()))?;
         }
+    }
+    if cancel.is_cancelled() {
+        return Err(Outcome::cancelled());
     }
     // On a task of its own, so that a panic in a tool is that call's failure and nothing else's.
     let mut task = tokio::spawn(tool.run(input, context));

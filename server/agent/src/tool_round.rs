@@ -27,8 +27,10 @@ pub(crate) struct ToolRound {
     handle: TurnHandle,
     /// Ends the calls of this round alone, when the response they came from is void.
     cancel: CancellationToken,
+    /// Fires when the response is recorded: only then may results follow it, and be shown.
+    recorded: CancellationToken,
     permits: Arc<Semaphore>,
-    started: HashMap<String, JoinHandle<Outcome>>,
+    started: HashMap<String, JoinHandle<()>>,
     /// A writer was offered: what follows has to wait for it.
     writer_seen: bool,
 }
@@ -38,6 +40,7 @@ impl ToolRound {
         Self {
             handle: turn.handle(),
             cancel: turn.cancel.child_token(),
+            recorded: CancellationToken::new(),
             permits: Arc::new(Semaphore::new(PARALLEL_CALLS)),
             started: HashMap::new(),
             writer_seen: false,
@@ -55,8 +58,10 @@ impl ToolRound {
         }
     }
 
-    /// Runs what has not run yet and appends every result, in the order of the calls.
+    /// Runs what has not run yet. Each result is recorded as it comes, then shown; a request puts them in the order
+    /// of the calls. The response must be in the thread.
     pub async fn finish(mut self, calls: Vec<Call>) {
+        self.recorded.cancel();
         let mut calls = calls.into_iter().peekable();
         while let Some(call) = calls.next() {
             let mut batch = vec![call];
@@ -69,50 +74,62 @@ impl ToolRound {
         }
     }
 
-    /// Ends the started calls and forgets their results.
-    pub async fn abandon(mut self, why: &str) {
+    /// Ends the started calls; their results go nowhere.
+    pub async fn abandon(mut self) {
         self.cancel.cancel();
         for (id, task) in self.started.drain() {
-            if task.await.is_err() {
-                tracing::error!(tool_use = id, why, "a tool call panicked while it was abandoned");
+            if let Err(error) = task.await {
+                tracing::error!(tool_use = id, %error, "a tool call panicked while it was abandoned");
             }
         }
     }
 
     async fn run_batch(&mut self, batch: Vec<Call>) {
-        let ids: Vec<String> = batch.iter().map(|call| call.id.clone()).collect();
+        let names: Vec<(String, String)> =
+            batch.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
         for call in batch {
             if !self.started.contains_key(&call.id) {
                 self.start(call);
             }
         }
-        let mut results = Vec::with_capacity(ids.len());
-        for id in ids {
-            let Some(task) = self.started.remove(&id) else { continue };
-            let outcome = task.await.unwrap_or_else(|error| Outcome::internal_error(&error));
-            results.push((id, outcome));
-        }
-        for (id, outcome) in results {
-            let content = match outcome.content {
-                ResultContent::Text(text) if text.is_empty() => {
-                    ResultContent::Text("(the tool ran and returned nothing)".to_owned())
-                }
-                content => content,
-            };
-            let block = Block::ToolResult { tool_use_id: id, content, is_error: !outcome.ok };
-            self.handle.session.append(Body::User { content: vec![block] }, Flags::default());
+        for (id, name) in names {
+            if let Some(task) = self.started.remove(&id)
+                && let Err(error) = task.await
+            {
+                let outcome = record(&self.handle, &id, Outcome::internal_error(&error));
+                tool_call::show_end(&self.handle, &id, &name, &outcome);
+            }
         }
     }
 
     fn start(&mut self, call: Call) {
         let (handle, cancel, permits) = (self.handle.clone(), self.cancel.clone(), Arc::clone(&self.permits));
-        let id = call.id.clone();
+        let recorded = self.recorded.clone();
+        let (key, id, name) = (call.id.clone(), call.id.clone(), call.name.clone());
         let task = tokio::spawn(async move {
             let permit = permits.acquire_owned().await;
-            let outcome = tool_call::run(&handle, call, cancel).await;
+            let mut outcome = tool_call::run(&handle, call, cancel.clone()).await;
             drop(permit);
-            outcome
+            tokio::select! {
+                biased;
+                () = recorded.cancelled() => outcome = record(&handle, &id, outcome),
+                () = cancel.cancelled() => outcome = Outcome::discarded(),
+            }
+            tool_call::show_end(&handle, &id, &name, &outcome);
         });
-        self.started.insert(id, task);
+        self.started.insert(key, task);
     }
+}
+
+/// Appends the result to the thread; what is shown of it comes after.
+fn record(handle: &TurnHandle, id: &str, mut outcome: Outcome) -> Outcome {
+    let content = match std::mem::take(&mut outcome.content) {
+        ResultContent::Text(text) if text.is_empty() => {
+            ResultContent::Text("(the tool ran and returned nothing)".to_owned())
+        }
+        content => content,
+    };
+    let block = Block::ToolResult { tool_use_id: id.to_owned(), content, is_error: !outcome.ok };
+    handle.session.append(Body::User { content: vec![block] }, Flags::default());
+    outcome
 }

@@ -9,7 +9,7 @@ use protocol::{ContextReportParams, ListModelsParams, MessageKind, MessageRole, 
 use crate::{
     arguments::{SessionOptions, Which},
     ask::exit_code,
-    client::Client,
+    client::{Client, Refusal},
     conversation::{Conversation, Happened, Queued, Shown},
     exit,
     opening::{self, Opened},
@@ -37,7 +37,8 @@ pub async fn run(options: SessionOptions) -> anyhow::Result<u8> {
     let mut chat = Chat {
         conversation: Conversation::new(client, &opened, folder, Shown::Text)?,
         options,
-        typed: io::stdin().is_terminal(),
+        // Whoever does not see the questions cannot answer them.
+        typed: io::stdin().is_terminal() && io::stderr().is_terminal(),
         code: exit::DONE,
     };
     if chat.typed {
@@ -76,8 +77,15 @@ impl Chat {
             match self.conversation.next().await? {
                 Happened::Line(line) => {
                     warned = false;
-                    if let Next::Leave = self.message(line.trim()).await? {
-                        break;
+                    match self.message(line.trim()).await {
+                        Ok(Next::Leave) => break,
+                        Ok(Next::GoOn) => {}
+                        // What the server does not do now, it may do after another message.
+                        Err(error) if error.is::<Refusal>() => {
+                            self.code = exit::FAILED;
+                            self.conversation.terminal.warn(&format!("{error:#}"));
+                        }
+                        Err(error) => return Err(error),
                     }
                     self.invite();
                 }

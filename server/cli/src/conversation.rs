@@ -243,7 +243,7 @@ impl Conversation {
             for question in self.questions.drain(..) {
                 self.client.answer(&question.id, &question.answer(None).unwrap_or(Value::Null));
             }
-            return Some(Happened::EndOfInput);
+            return self.listens.then_some(Happened::EndOfInput);
         };
         self.terminal.status.scrolled();
         let Some(question) = self.questions.front() else { return Some(Happened::Line(line)) };

@@ -209,7 +209,13 @@ pub fn headline(tool: &str, input: &Value, folder: &Path) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let more = if lines.next().is_some() { " …" } else { "" };
-    format!("{tool} {first}{more}").trim_end().to_owned()
+    let place = match input.get("path").and_then(Value::as_str).map(Path::new) {
+        Some(path) if path != folder => {
+            path.file_name().map(|name| format!(" in {}", name.to_string_lossy()))
+        }
+        _ => None,
+    };
+    format!("{tool} {first}{more}{}", place.unwrap_or_default()).trim_end().to_owned()
 }
 
 /// Inside the folder, the path within it.
@@ -284,6 +290,8 @@ mod tests {
         assert_eq!(of("Read", json!({"file_path": "/etc/hosts"})), "Read /etc/hosts");
         assert_eq!(of("Bash", json!({"command": "make\nmake install"})), "Bash make …");
         assert_eq!(of("TodoWrite", json!({"todos": []})), "TodoWrite");
+        assert_eq!(of("Grep", json!({"pattern": "fn", "path": "/home/me/project/src"})), "Grep fn in src");
+        assert_eq!(of("Grep", json!({"pattern": "fn", "path": "/home/me/project"})), "Grep fn");
         assert_eq!(of("Grep", Value::Null), "Grep");
     }
 

@@ -55,7 +55,7 @@ impl Outbound {
     }
 
     /// Asks the client, after everything that `session` (or, without one, any session) has told so far. Dropping the
-    /// future withdraws the question: if it was not sent yet, it never is.
+    /// future withdraws the question: if it was not sent yet, it never is; else the client is told to drop it.
     pub(crate) fn request(
         &self,
         session: Option<&str>,
@@ -209,7 +209,9 @@ impl Future for Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        drop(self.outbound.queue().take_waiting(self.id));
+        if self.outbound.queue().withdraw(self.id) {
+            self.outbound.0.wake.notify_one();
+        }
     }
 }
 

@@ -36,11 +36,17 @@ fn python_rig(name: &str) -> anyhow::Result<()> {
     }
     if !succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])) {
         checked(Command::new("apt-get").args(["update"]))?;
-        checked(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "python3-venv"]))?;
+        checked(Command::new("apt-get").args([
+            "install",
+            "--yes",
+            "--no-install-recommends",
+            "python3-venv",
+        ]))?;
     }
     checked(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let mut pip = Command::new(folder.join("bin/python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&requirements);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
+        .arg(&requirements);
     checked(&mut pip)?;
     fs::write(ready, wanted)?;
     Ok(())

@@ -116,6 +116,20 @@ impl Queue {
         self.waiting.remove(&id)
     }
 
+    /// Takes a question back: one that waits is never sent, of one that was sent the client hears that it is over.
+    /// Says whether there is something new to write.
+    pub(super) fn withdraw(&mut self, id: i64) -> bool {
+        if self.waiting.remove(&id).is_none() || self.closing {
+            return false;
+        }
+        let waits = |outgoing: &Outgoing| matches!(outgoing, Outgoing::Request { id: queued, .. } if *queued == id);
+        if self.ready.iter().any(waits) {
+            return false;
+        }
+        self.push(Outgoing::Notification { method: "$/cancelRequest", params: serde_json::json!({ "id": id }) });
+        true
+    }
+
     pub(super) fn hold(&mut self) {
         self.holds += 1;
     }

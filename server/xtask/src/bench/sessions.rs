@@ -18,7 +18,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
         fs::write(fixture.transcript(&id(number)), transcript(&fixture, number, 20, 300)?)?;
     }
     let (large, long) = (id(5_000), id(6_000));
-    fs::write(fixture.transcript(&large), transcript(&fixture, 5_000, 2_000, 50_000)?)?;
+    fs::write(fixture.transcript(&large), transcript(&fixture, 5_000, 2_000, 100_000)?)?;
     fs::write(fixture.transcript(&long), transcript(&fixture, 6_000, 2_000, 300)?)?;
     let bytes = fs::metadata(fixture.transcript(&large))?.len();
 
@@ -61,19 +61,23 @@ fn id(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// A conversation in Claude Code's layout: prompts and answers in turn.
+/// A conversation in Claude Code's layout: a call and its result in turn, the results `size` bytes long.
 fn transcript(fixture: &Fixture, session: usize, messages: usize, size: usize) -> anyhow::Result<String> {
     let mut out = String::new();
-    let text = "words of a conversation about code ".repeat(size / 35 + 1);
+    let text = "    let words = of(a, file);\n".repeat(size / 29 + 1);
     let uuid = |number: usize| format!("00000000-0000-4000-9000-{:012}", session * 10_000 + number);
     for number in 0..messages {
         let parent = number.checked_sub(1).map(uuid);
         let user = number % 2 == 0;
-        let message = if user {
-            json!({"role": "user", "content": format!("prompt {number}: {text}")})
+        let message = if number == 0 {
+            json!({"role": "user", "content": "read everything"})
+        } else if user {
+            let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{}", number - 1), "content": text});
+            json!({"role": "user", "content": [result]})
         } else {
+            let call = json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": "Read", "input": {"file_path": "/a"}});
             json!({"id": format!("msg_{number}"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
-                "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "stop_sequence": null,
+                "content": [{"type": "text", "text": "Next."}, call], "stop_reason": "tool_use", "stop_sequence": null,
                 "usage": {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}})
         };
         let record = json!({

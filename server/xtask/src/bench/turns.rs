@@ -111,7 +111,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
         ),
         Figure::megabytes("resident after these turns", resident_after, 25.0),
     ];
-    figures.extend(searching(&server, &client, &session, &fixture).await?);
+    figures.extend(searching(&server, &client, &fixture).await?);
     client.shutdown().await;
     server.finish();
     Ok(figures)
@@ -147,9 +147,10 @@ fn search_tree(fixture: &Fixture) {
 async fn searching(
     server: &ModelServer,
     client: &LspClient,
-    session: &str,
     fixture: &Fixture,
 ) -> anyhow::Result<Vec<Figure>> {
+    // A session of its own: a long conversation's request would be most of the time.
+    let session = &client.new_session().await;
     let calls = [
         (
             "Grep / `rg` on 20,000 files",
