@@ -12,7 +12,7 @@ mod reply;
 use std::{
     collections::VecDeque,
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -44,6 +44,8 @@ pub struct RecordedRequest {
     pub bytes: Bytes,
     pub body: Value,
     pub arrived: Instant,
+    /// When the last byte of a streamed reply was handed to the connection.
+    pub answered: Arc<OnceLock<Instant>>,
     /// See [`role_of`].
     pub role: String,
 }
@@ -298,6 +300,7 @@ enum Wire {
 
 impl Shared {
     fn record(&self, uri: &Uri, headers: &HeaderMap, bytes: Bytes) -> Arc<RecordedRequest> {
+        let arrived = Instant::now();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let request = Arc::new(RecordedRequest {
             path: uri.path().to_owned(),
@@ -310,7 +313,8 @@ impl Shared {
             role: role_of(&body),
             bytes,
             body,
-            arrived: Instant::now(),
+            arrived,
+            answered: Arc::default(),
         });
         self.script().requests.push(request.clone());
         self.request_count.send_modify(|count| *count += 1);
@@ -386,7 +390,7 @@ impl Shared {
                 }
             }
         };
-        stream_response(pieces, reply.delivery)
+        stream_response(pieces, reply.delivery, Arc::clone(&request.answered))
     }
 
     fn bill(&self, request: &RecordedRequest) -> Result<CacheUsage, String> {

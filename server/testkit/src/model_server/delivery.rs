@@ -1,15 +1,30 @@
 //! How a reply travels: in pieces, late, cut, or with bytes in it that make no sense.
 
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use futures_util::stream;
 
 use super::reply::{Delivery, End, Gate};
 
-pub(super) fn stream_response(events: Vec<Bytes>, delivery: Delivery) -> Response {
+/// `sent` is set when the last of it was handed to the connection.
+pub(super) fn stream_response(
+    events: Vec<Bytes>,
+    delivery: Delivery,
+    sent: Arc<OnceLock<Instant>>,
+) -> Response {
     let steps = steps(events, &delivery);
-    let body = stream::unfold(steps.into_iter(), |mut steps| async move {
-        match steps.next()? {
+    let body = stream::unfold((steps.into_iter(), sent), |(mut steps, sent)| async move {
+        let Some(step) = steps.next() else {
+            sent.get_or_init(Instant::now);
+            return None;
+        };
+        let steps = (steps, sent);
+        match step {
             Step::Send(bytes) => Some((Ok(bytes), steps)),
             Step::Wait(gate) => {
                 gate.pass().await;

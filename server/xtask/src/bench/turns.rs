@@ -3,6 +3,7 @@
 use std::{
     path::Path,
     process::Command,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::{
     fixture::Fixture,
     lsp_client::{ClientOptions, LspClient, ServerProcess},
-    model_server::{Gate, ModelServer, Reply},
+    model_server::{Gate, ModelServer, RecordedRequest, Reply},
 };
 
 use super::{Figure, median, resident};
@@ -117,11 +118,12 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// From the arrival of each request to the next: the server's reply over loopback is part of it.
+/// From the last byte of each reply to the arrival of the next request.
 fn gaps(server: &ModelServer, before: usize) -> Vec<Duration> {
     let requests = server.requests();
-    let arrived: Vec<Instant> = requests.iter().skip(before).map(|request| request.arrived).collect();
-    arrived.iter().zip(arrived.iter().skip(1)).map(|(first, second)| second.duration_since(*first)).collect()
+    let requests: Vec<_> = requests.iter().skip(before).collect();
+    let gap = |pair: &[&Arc<RecordedRequest>]| Some(pair[1].arrived.duration_since(*pair[0].answered.get()?));
+    requests.windows(2).filter_map(gap).collect()
 }
 
 /// Tokens of tools and system as the cache simulation counts them: bytes / 4.
