@@ -188,10 +188,12 @@ export type PermissionChoice = "allowOnce" | "allowSession" | "deny" | "allowAlw
 export interface PermissionOption {
   id: PermissionChoice;
   label: string;
+  /** What the answer allows from now on, as a permission rule. */
+  rule?: string;
 }
 
 /** What a call will do, in the form that shows it best. */
-export type PermissionPreview = 
+export type PermissionPreview =
   | {
     kind: "diff";
     text: string;
@@ -215,7 +217,7 @@ export interface Position {
 export type ProgressToken = number | string;
 
 /** One piece of a prompt. */
-export type PromptPart = 
+export type PromptPart =
   | {
     type: "text";
     text: string;
@@ -363,7 +365,7 @@ export interface TodoItem {
 export type TodoStatus = "pending" | "in_progress" | "completed";
 
 /** How to show what a tool did. */
-export type ToolDisplay = 
+export type ToolDisplay =
   | {
     kind: "text";
     text: string;
@@ -397,7 +399,7 @@ export interface TurnError {
 }
 
 /** What happened. */
-export type Update = 
+export type Update =
   | {
     kind: "textDelta";
     text: string;

@@ -14,6 +14,7 @@ pub(crate) fn checks(shared: &Shared, folder: &Path) -> Vec<Check> {
     let mut checks = vec![version(), config_home(shared), workspace(folder)];
     checks.extend(settings_files(shared, folder));
     checks.push(model(shared, folder));
+    checks.push(models(shared, folder));
     checks.push(transcripts(shared, folder));
     checks.push(program("git", "branch and status are shown to the model"));
     checks.push(program("bash", "the Bash tool runs its commands in it"));
@@ -78,7 +79,10 @@ fn settings_files(shared: &Shared, folder: &Path) -> Vec<Check> {
             name: "settings".to_owned(),
             status: CheckStatus::Warning,
             detail: diagnostic.to_string(),
-            fix: Some("correct the value; everything else in the file is in force".to_owned()),
+            fix: Some(match diagnostic.key.as_str() {
+                "" => "make the file readable and valid; until then it counts as absent".to_owned(),
+                _ => "correct the value; everything else in the file is in force".to_owned(),
+            }),
         })
         .collect()
 }
@@ -99,9 +103,19 @@ fn model(shared: &Shared, folder: &Path) -> Check {
             name: "model".to_owned(),
             status: CheckStatus::Failed,
             detail: error.to_string(),
-            fix: Some("see `reverie doctor` after setting a key or another model".to_owned()),
+            fix: Some("set a key, or choose another model".to_owned()),
         },
     }
+}
+
+fn models(shared: &Shared, folder: &Path) -> Check {
+    let settings = shared.settings(folder).settings;
+    let known = shared.models(&settings).list();
+    let names: Vec<String> = known
+        .iter()
+        .map(|(spec, available)| if *available { spec.id() } else { format!("{} (no key)", spec.id()) })
+        .collect();
+    ok("models", names.join(", "))
 }
 
 fn transcripts(shared: &Shared, folder: &Path) -> Check {

@@ -52,11 +52,12 @@ pub enum AgentEvent {
         tokens_freed: u64,
         cache_kept: bool,
     },
-    /// A request failed and will be repeated; what was shown of its answer is void.
+    /// A request failed and will be repeated. `discard`: something of its answer was shown, and is void.
     Retry {
         attempt: u32,
         delay: Duration,
         reason: String,
+        discard: bool,
     },
     Notice {
         level: NoticeLevel,

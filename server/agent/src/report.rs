@@ -29,7 +29,7 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
         Body::Assistant { content, .. } => ("assistant", content),
         Body::System { text, .. } => return vec![show("system", "notice", text.clone())],
         Body::Attachment(attachment) => {
-            return vec![show("user", "attachment", cut(attachment.text.clone()))];
+            return vec![show("user", "attachment", head(&attachment.text))];
         }
     };
     let kind_of_text = if message.flags.meta { "attachment" } else { "text" };
@@ -40,7 +40,7 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
             Block::Thinking { thinking, .. } => show(role, "thinking", thinking.clone()),
             Block::RedactedThinking { .. } => show(role, "thinking", "(hidden by the provider)".to_owned()),
             Block::ToolUse { name, input, .. } => show(role, "toolUse", format!("{name} {input}")),
-            Block::ToolResult { content, .. } => show(role, "toolResult", cut(result_text(content))),
+            Block::ToolResult { content, .. } => show(role, "toolResult", result_head(content)),
             Block::Image { .. } => show(role, "text", "[image]".to_owned()),
             Block::Document { .. } => show(role, "text", "[document]".to_owned()),
             Block::Unknown(value) => show(role, "text", value.to_string()),
@@ -49,28 +49,27 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
 }
 
 /// A view shows the head of a long result; the whole is in the transcript.
-fn cut(mut text: String) -> String {
-    const SHOWN_BYTES: usize = 20_000;
-    if text.len() > SHOWN_BYTES {
-        let left_out = text.len() - SHOWN_BYTES;
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push_str(&format!("\n… ({left_out} more bytes)"));
+const SHOWN_BYTES: usize = 4_000;
+
+fn head(text: &str) -> String {
+    if text.len() <= SHOWN_BYTES {
+        return text.to_owned();
     }
-    text
+    let shown = text.get(..text.floor_char_boundary(SHOWN_BYTES)).unwrap_or_default();
+    format!("{shown}\n… ({} more bytes)", text.len() - shown.len())
 }
 
-fn result_text(content: &ResultContent) -> String {
+fn result_head(content: &ResultContent) -> String {
     match content {
-        ResultContent::Text(text) => text.clone(),
-        ResultContent::Blocks(blocks) => blocks
-            .iter()
-            .map(|block| match block {
-                Block::Text { text } => text.as_str(),
-                Block::Image { .. } => "[image]",
-                _ => "[other content]",
-            })
-            .collect::<Vec<_>>()
-            .join("\n"),
+        ResultContent::Text(text) => head(text),
+        ResultContent::Blocks(blocks) => {
+            let texts = blocks.iter().map(|block| match block {
+                Block::Text { text } => head(text),
+                Block::Image { .. } => "[image]".to_owned(),
+                _ => "[other content]".to_owned(),
+            });
+            head(&texts.collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 

@@ -58,7 +58,13 @@ pub(crate) async fn respond(turn: &mut Turn, request: Request) -> Result<(Respon
         let Some(delay) = backoff.next_delay(&error) else {
             return Err(Failure::Model(error));
         };
-        turn.emit(AgentEvent::Retry { attempt: backoff.attempt(), delay, reason: error.to_string() });
+        let discard = !partial.blocks.is_empty();
+        turn.emit(AgentEvent::Retry {
+            attempt: backoff.attempt(),
+            delay,
+            reason: error.to_string(),
+            discard,
+        });
         tracing::warn!(session = %turn.session.id, attempt = backoff.attempt(), %error, "the request is repeated");
         overloads = if is_overload(&error) { overloads + 1 } else { 0 };
         if overloads == OVERLOADS_BEFORE_FALLBACK {

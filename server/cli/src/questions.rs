@@ -50,7 +50,7 @@ impl Question {
 /// The answer when nobody is there to ask, and how the user can give it beforehand.
 pub fn unattended(params: &AskPermissionParams) -> (AskPermissionResult, String) {
     let always = params.options.iter().find(|option| option.id == PermissionChoice::AllowAlways);
-    let rule = always.and_then(|option| option.label.strip_prefix("Always allow ")).unwrap_or(&params.tool);
+    let rule = always.and_then(|option| option.rule.as_deref()).unwrap_or(&params.tool);
     let quoted = rule.replace('\'', r"'\''");
     let edits = match params.tool.as_str() {
         "Write" | "Edit" | "MultiEdit" => ", or all edits with --mode acceptEdits",
@@ -164,7 +164,11 @@ mod tests {
     use super::*;
 
     fn bash(command: &str) -> AskPermissionParams {
-        let option = |id, label: &str| PermissionOption { id, label: label.to_owned() };
+        let option = |id, label: &str| PermissionOption {
+            id,
+            label: label.to_owned(),
+            rule: label.strip_prefix("Always allow ").map(str::to_owned),
+        };
         AskPermissionParams {
             session_id: "s".to_owned(),
             tool_use_id: "t".to_owned(),

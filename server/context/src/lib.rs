@@ -5,8 +5,6 @@
 pub mod budget;
 pub mod estimate;
 pub mod fragment;
-pub mod meter;
 pub mod tokenizer;
 
 pub use budget::{Budget, Level};
-pub use meter::Meter;

@@ -32,11 +32,11 @@ pub(crate) fn update(event: AgentEvent) -> Update {
         AgentEvent::Context { layer, detail, tokens_freed, cache_kept } => {
             Update::Context { layer, detail, tokens_freed, cache: cache_effect(cache_kept) }
         }
-        AgentEvent::Retry { attempt, delay, reason } => Update::Retry {
+        AgentEvent::Retry { attempt, delay, reason, discard } => Update::Retry {
             attempt,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             reason,
-            discard: true,
+            discard,
         },
         AgentEvent::Notice { level, text } => Update::Notice { level: notice_level(level), text },
         AgentEvent::Todo { items } => Update::Todo { items: items.into_iter().map(todo_item).collect() },
@@ -51,7 +51,8 @@ pub(crate) fn update(event: AgentEvent) -> Update {
 
 pub(crate) fn permission_question(question: PermissionQuestion) -> AskPermissionParams {
     let PermissionQuestion { session, tool_use_id, tool, input, reason, preview, rule } = question;
-    let option = |id, label: String| PermissionOption { id, label };
+    let option = |id, label: String| PermissionOption { id, label, rule: None };
+    let granting = |id, label: String| PermissionOption { id, label, rule: Some(rule.clone()) };
     AskPermissionParams {
         session_id: session.to_string(),
         tool_use_id,
@@ -61,8 +62,8 @@ pub(crate) fn permission_question(question: PermissionQuestion) -> AskPermission
         preview: preview.map(permission_preview),
         options: vec![
             option(PermissionChoice::AllowOnce, "Allow once".to_owned()),
-            option(PermissionChoice::AllowSession, "Allow for this session".to_owned()),
-            option(PermissionChoice::AllowAlways, format!("Always allow {rule}")),
+            granting(PermissionChoice::AllowSession, "Allow for this session".to_owned()),
+            granting(PermissionChoice::AllowAlways, format!("Always allow {rule}")),
             option(PermissionChoice::Deny, "Deny".to_owned()),
         ],
     }

@@ -75,21 +75,6 @@ impl Models {
         Ok((spec, provider))
     }
 
-    /// For small side jobs: the setting, `ANTHROPIC_SMALL_FAST_MODEL`, else the cheapest of the same provider.
-    pub fn resolve_small(&self) -> Result<Resolved, ModelError> {
-        let chosen = self.settings.small_model.as_deref();
-        if let Some(name) = chosen.or_else(|| self.environment.get("ANTHROPIC_SMALL_FAST_MODEL")) {
-            return self.resolve(Some(name));
-        }
-        let main = self.resolve(None)?;
-        if main.0.provider == ANTHROPIC { self.resolve(Some("haiku")) } else { Ok(main) }
-    }
-
-    /// The model that takes over while the main one is overloaded, if one is configured and can be used.
-    pub fn fallback(&self) -> Option<Resolved> {
-        self.resolve(Some(self.settings.fallback_model.as_deref()?)).ok()
-    }
-
     /// Models worth offering, and whether each can be used as things are.
     pub fn list(&self) -> Vec<(ModelSpec, bool)> {
         let default = self.default_name();

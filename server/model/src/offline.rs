@@ -24,7 +24,7 @@ use self::{
     plan::{Step, ToolCall},
     situation::Situation,
 };
-use crate::{Delta, Event, EventStream, ModelError, Provider, QuerySource, Request};
+use crate::{Delta, Event, EventStream, ModelError, Provider, Request};
 
 #[derive(Debug, Default)]
 pub struct Offline;
@@ -49,11 +49,8 @@ impl Provider for Offline {
 /// The whole response, as the events of its stream.
 fn respond(request: &Request) -> Vec<Event> {
     let situation = Situation::of(request);
-    let step = match request.source {
-        QuerySource::Title => Step::Answer(title(&situation.question)),
-        _ => plan::next(&situation),
-    };
-    let introduced = request.source == QuerySource::Title || !situation.first_answer;
+    let step = plan::next(&situation);
+    let introduced = !situation.first_answer;
     let fingerprint = fingerprint(request);
     let mut usage = Usage { input_tokens: request_tokens(request), ..Usage::default() };
     let mut events =
@@ -104,18 +101,6 @@ fn call(events: &mut Vec<Event>, fingerprint: &str, calls: Vec<ToolCall>) -> usi
         events.push(Event::BlockFinished { index });
     }
     bytes
-}
-
-/// The first words of the question.
-fn title(question: &str) -> String {
-    const WORDS: usize = 7;
-    const CHARACTERS: usize = 60;
-    let line = question.lines().find(|line| !line.trim().is_empty()).unwrap_or("New session");
-    let words: Vec<&str> = line.trim_start_matches(['#', ' ']).split_whitespace().take(WORDS).collect();
-    let title: String = words.join(" ").chars().take(CHARACTERS).collect();
-    let title = title.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, ')' | '"' | '`'));
-    let mut characters = title.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 fn tokens(bytes: usize) -> u64 {

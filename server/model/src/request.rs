@@ -36,14 +36,12 @@ pub struct ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuerySource {
     Main,
-    Title,
 }
 
 impl QuerySource {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Main => "main",
-            Self::Title => "title",
         }
     }
 }

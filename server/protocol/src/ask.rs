@@ -39,6 +39,9 @@ pub enum PermissionPreview {
 pub struct PermissionOption {
     pub id: PermissionChoice,
     pub label: String,
+    /// What the answer allows from now on, as a permission rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -278,7 +278,7 @@ methods! {
     server_requests {
         /// Asks the user whether a tool call may run.
         PermissionAsk = "reverie/permission/ask": AskPermissionParams => AskPermissionResult,
-        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "toolUseId": "toolu_01", "tool": "Bash", "input": {"command": "cargo test"}, "reason": "no rule allows this command", "preview": {"kind": "command", "text": "cargo test"}, "options": [{"id": "allowOnce", "label": "Allow once"}, {"id": "allowSession", "label": "Allow for this session"}, {"id": "allowAlways", "label": "Always allow Bash(cargo test:*)"}, {"id": "deny", "label": "Deny"}]}"#
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "toolUseId": "toolu_01", "tool": "Bash", "input": {"command": "cargo test"}, "reason": "no rule allows this command", "preview": {"kind": "command", "text": "cargo test"}, "options": [{"id": "allowOnce", "label": "Allow once"}, {"id": "allowSession", "label": "Allow for this session", "rule": "Bash(cargo test:*)"}, {"id": "allowAlways", "label": "Always allow Bash(cargo test:*)", "rule": "Bash(cargo test:*)"}, {"id": "deny", "label": "Deny"}]}"#
             => r#"{"option": "deny", "message": "use nextest"}"#;
 
         /// Asks the user a question of the agent.

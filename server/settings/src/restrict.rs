@@ -15,8 +15,7 @@ use crate::{
 const OWNER_ONLY: [&str; 5] = ["autoMemoryDirectory", "apiKeyHelper", "env", "hooks", "models"];
 const OWNER_AND_LOCAL: [&str; 1] = ["permissions.allow"];
 /// A smaller number is tighter.
-const LIMITS: [&str; 5] =
-    ["budgets.turnUsd", "budgets.dayUsd", "budgets.backgroundDayUsd", "maxCost", "maxRounds"];
+const LIMITS: [&str; 3] = ["budgets.turnUsd", "maxCost", "maxRounds"];
 const MODE: &str = "permissions.defaultMode";
 const MEMORY: &str = "autoMemoryEnabled";
 

@@ -22,15 +22,13 @@ use crate::{Environment, directories};
 pub struct Settings {
     /// The model of new sessions: `provider/model`, a name, or an alias such as `sonnet`.
     pub model: Option<String>,
-    /// The model for small side jobs such as titles.
-    pub small_model: Option<String>,
     /// The model that takes over while the main one is overloaded.
     pub fallback_model: Option<String>,
     #[serde(deserialize_with = "object")]
     pub permissions: Permissions,
     /// Replaces the standing part of the system prompt.
     pub system_prompt: Option<String>,
-    /// Added at the end of the standing part of the system prompt.
+    /// Added to the system prompt.
     pub append_system_prompt: Option<String>,
     /// The language to answer in.
     pub language: Option<String>,
@@ -103,14 +101,6 @@ pub struct Budgets {
     #[serde(deserialize_with = "dollars")]
     #[schemars(range(min = 0))]
     pub turn_usd: Option<f64>,
-    /// For one day, everything together.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub day_usd: Option<f64>,
-    /// For one day of work in the background.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub background_day_usd: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -182,7 +172,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             model: None,
-            small_model: None,
             fallback_model: None,
             permissions: Permissions::default(),
             system_prompt: None,

@@ -60,16 +60,21 @@ pub fn check() -> anyhow::Result<()> {
 
 fn files() -> anyhow::Result<Vec<(String, String)>> {
     let protocol = read_protocol();
-    let guide = "docs/protocol.md";
-    let prose =
-        fs::read_to_string(crate::root().join(guide)).with_context(|| format!("cannot read {guide}"))?;
+    let settings = serde_json::to_value(settings::schema())?;
     Ok(vec![
         ("vscode-extension/src/protocol.ts".to_owned(), typescript::print(&protocol)),
         ("nvim/lua/reverie/_meta/protocol.lua".to_owned(), lua::print(&protocol)),
         ("docs/protocol.schema.json".to_owned(), pretty(&protocol.schema)?),
-        ("docs/settings.schema.json".to_owned(), pretty(&settings::schema())?),
-        (guide.to_owned(), table::insert(&prose, &protocol)?),
+        ("docs/settings.schema.json".to_owned(), pretty(&settings)?),
+        document("docs/protocol.md", &table::methods(&protocol))?,
+        document("docs/settings.md", &table::settings(&settings))?,
     ])
+}
+
+/// A document that people write, with the part that is generated.
+fn document(path: &str, generated: &str) -> anyhow::Result<(String, String)> {
+    let text = fs::read_to_string(crate::root().join(path)).with_context(|| format!("cannot read {path}"))?;
+    Ok((path.to_owned(), table::insert(&text, generated).context(path.to_owned())?))
 }
 
 fn pretty(schema: &impl serde::Serialize) -> anyhow::Result<String> {

@@ -137,6 +137,7 @@
 ---@class reverie.PermissionOption
 ---@field id reverie.PermissionChoice
 ---@field label string
+---@field rule? string What the answer allows from now on, as a permission rule.
 
 ---What a call will do, in the form that shows it best.
 ---@alias reverie.PermissionPreview reverie.PermissionPreview.diff|reverie.PermissionPreview.command|reverie.PermissionPreview.text

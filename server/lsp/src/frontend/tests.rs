@@ -95,7 +95,7 @@ async fn a_rich_client_is_asked_in_full() {
     bench
         .answer(
             Ok(json!({ "option": "deny", "message": "use ls -l" })),
-            expect![[r#"reverie/permission/ask {"sessionId":"7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51","toolUseId":"t1","tool":"Bash","input":{"command":"ls"},"reason":"No rule allows it.","preview":{"kind":"command","text":"ls"},"options":[{"id":"allowOnce","label":"Allow once"},{"id":"allowSession","label":"Allow for this session"},{"id":"allowAlways","label":"Always allow Bash(ls)"},{"id":"deny","label":"Deny"}]}"#]],
+            expect![[r#"reverie/permission/ask {"sessionId":"7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51","toolUseId":"t1","tool":"Bash","input":{"command":"ls"},"reason":"No rule allows it.","preview":{"kind":"command","text":"ls"},"options":[{"id":"allowOnce","label":"Allow once"},{"id":"allowSession","label":"Allow for this session","rule":"Bash(ls)"},{"id":"allowAlways","label":"Always allow Bash(ls)","rule":"Bash(ls)"},{"id":"deny","label":"Deny"}]}"#]],
         )
         .await;
     let answer = asked.await.unwrap();

@@ -122,11 +122,15 @@ impl Queue {
         if self.waiting.remove(&id).is_none() || self.closing {
             return false;
         }
-        let waits = |outgoing: &Outgoing| matches!(outgoing, Outgoing::Request { id: queued, .. } if *queued == id);
+        let waits =
+            |outgoing: &Outgoing| matches!(outgoing, Outgoing::Request { id: queued, .. } if *queued == id);
         if self.ready.iter().any(waits) {
             return false;
         }
-        self.push(Outgoing::Notification { method: "$/cancelRequest", params: serde_json::json!({ "id": id }) });
+        self.push(Outgoing::Notification {
+            method: "$/cancelRequest",
+            params: serde_json::json!({ "id": id }),
+        });
         true
     }
 

@@ -114,21 +114,6 @@ fn the_list_shows_what_can_be_used() {
 }
 
 #[test]
-fn the_small_and_the_fallback_model() {
-    let anthropic = models(&[("ANTHROPIC_API_KEY", "k")], Some("opus"));
-    assert_eq!(print(anthropic.resolve_small()), "anthropic/claude-haiku-5-5");
-    let variables = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_SMALL_FAST_MODEL", "claude-3-5-haiku")];
-    assert_eq!(print(models(&variables, None).resolve_small()), "anthropic/claude-3-5-haiku");
-    assert_eq!(print(models(&[], None).resolve_small()), "offline/offline");
-    assert!(anthropic.fallback().is_none());
-    let mut settings = Settings::default();
-    settings.fallback_model = Some("sonnet".to_owned());
-    let with_fallback = Models::new(&environment(&[("ANTHROPIC_API_KEY", "k")]), &settings);
-    assert_eq!(print(with_fallback.fallback().ok_or_else(missing_key)), "anthropic/claude-sonnet-5-5");
-    assert!(Models::new(&environment(&[]), &settings).fallback().is_none());
-}
-
-#[test]
 fn variables_of_the_settings_count() {
     let mut settings = Settings::default();
     settings.env = BTreeMap::from([("ANTHROPIC_API_KEY".to_owned(), "k".to_owned())]);

@@ -7,6 +7,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
+use crate::QuerySource;
 use crate::{SystemBlock, ToolDefinition};
 
 const TOOLS: [&str; 10] =
@@ -579,18 +580,4 @@ fn text_streams_in_word_groups() {
     let deltas = events.iter().filter(|event| matches!(event, Event::BlockDelta { .. })).count();
     assert!(deltas > 10);
     assert!(matches!(events.last(), Some(Event::Finished { stop_reason: StopReason::EndTurn, .. })));
-}
-
-#[test]
-fn titles_are_the_first_words() {
-    let mut request = Folder::new("").request();
-    request.source = QuerySource::Title;
-    for (question, expected) in [
-        ("where is the retry policy, and who wrote it last year?", "Where is the retry policy, and who"),
-        ("\n# fix the build!\nplease", "Fix the build"),
-        ("修复构建", "修复构建"),
-    ] {
-        request.messages = vec![RequestMessage { role: Role::User, content: vec![Block::text(question)] }];
-        assert_eq!(blocks(&respond(&request)), [Block::text(expected)]);
-    }
 }

@@ -69,7 +69,7 @@ fn layers_override_merge_and_join() {
     // mine
     "model": "sonnet", "language": "German",
     "permissions": {"allow": ["Read"], "deny": ["Bash(rm:*)"]},
-    "budgets": {"turnUsd": 2, "dayUsd": 10},
+    "budgets": {"turnUsd": 2},
 }
 //- project/.claude/settings.json
 {"model": "haiku", "permissions": {"deny": ["WebFetch", "Bash(rm:*)"]}, "budgets": {"turnUsd": 1}}
@@ -83,7 +83,6 @@ fn layers_override_merge_and_join() {
         },
         expect![[r#"
             autoMemoryEnabled = true (default)
-            budgets.dayUsd = 10 (home/.claude/settings.json)
             budgets.turnUsd = 1 (project/.claude/settings.json)
             language = "English" (managed/managed-settings.json)
             maxRounds = 3 (command line)
@@ -111,7 +110,7 @@ fn a_wrong_value_is_left_out_and_the_rest_works() {
         "deny": "Bash",
         "defaultMode": "yolo"
     },
-    "budgets": {"turnUsd": -2, "dayUsd": 3},
+    "budgets": {"turnUsd": -2},
     "models": {
         "openai/x": {"contextWindow": 0, "inputPrice": 1.5},
         "openai/y": []
@@ -123,7 +122,7 @@ fn a_wrong_value_is_left_out_and_the_rest_works() {
         },
         expect![[r#"
             autoMemoryEnabled = true (default)
-            budgets.dayUsd = 3 (home/.claude/settings.json)
+            budgets = {} (home/.claude/settings.json)
             future.unknown = [1,{"x":null}] (home/.claude/settings.json)
             maxRounds = 500 (default)
             models.openai/x.inputPrice = 1.5 (home/.claude/settings.json)
@@ -340,14 +339,6 @@ fn the_schema_describes_the_file() {
               "description": "The model of new sessions: `provider/model`, a name, or an alias such as `sonnet`.",
               "default": null
             },
-            "smallModel": {
-              "type": [
-                "string",
-                "null"
-              ],
-              "description": "The model for small side jobs such as titles.",
-              "default": null
-            },
             "fallbackModel": {
               "type": [
                 "string",
@@ -372,7 +363,7 @@ fn the_schema_describes_the_file() {
                 "string",
                 "null"
               ],
-              "description": "Added at the end of the standing part of the system prompt.",
+              "description": "Added to the system prompt.",
               "default": null
             },
             "language": {
@@ -497,26 +488,6 @@ fn the_schema_describes_the_file() {
                   ],
                   "format": "double",
                   "description": "For one turn.",
-                  "minimum": 0,
-                  "default": null
-                },
-                "dayUsd": {
-                  "type": [
-                    "number",
-                    "null"
-                  ],
-                  "format": "double",
-                  "description": "For one day, everything together.",
-                  "minimum": 0,
-                  "default": null
-                },
-                "backgroundDayUsd": {
-                  "type": [
-                    "number",
-                    "null"
-                  ],
-                  "format": "double",
-                  "description": "For one day of work in the background.",
                   "minimum": 0,
                   "default": null
                 }

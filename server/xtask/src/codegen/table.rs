@@ -1,21 +1,23 @@
-//! The generated part of `docs/protocol.md`: a table of the methods, then each with its shapes and an example.
+//! The generated parts of documents: the methods in `docs/protocol.md`, the keys in `docs/settings.md`.
 
 use anyhow::Context;
 use protocol::Direction;
+use serde_json::Value;
 
 use super::{Protocol, types::Type};
 
-const BEGIN: &str = "<!-- generated: methods -->";
+const BEGIN: &str = "<!-- generated -->";
 const END: &str = "<!-- end of generated -->";
 
 /// The document with its generated part replaced.
-pub fn insert(document: &str, protocol: &Protocol) -> anyhow::Result<String> {
-    let (before, rest) = document.split_once(BEGIN).context("docs/protocol.md has lost its begin mark")?;
-    let (_, after) = rest.split_once(END).context("docs/protocol.md has lost its end mark")?;
-    Ok(format!("{before}{BEGIN}\n{}\n{END}{after}", print(protocol)))
+pub fn insert(document: &str, generated: &str) -> anyhow::Result<String> {
+    let (before, rest) = document.split_once(BEGIN).context("the begin mark is lost")?;
+    let (_, after) = rest.split_once(END).context("the end mark is lost")?;
+    Ok(format!("{before}{BEGIN}\n{generated}\n{END}{after}"))
 }
 
-fn print(protocol: &Protocol) -> String {
+/// The methods: a table, then each with its errors and an example.
+pub fn methods(protocol: &Protocol) -> String {
     let mut out = "| method | direction | params | result | what |\n|---|---|---|---|---|\n".to_owned();
     for entry in &protocol.methods {
         let direction = match entry.method.direction {
@@ -50,5 +52,33 @@ fn name(kind: &Type) -> String {
     match kind {
         Type::Named(name) => format!("`{name}`"),
         _ => "`{}`".to_owned(),
+    }
+}
+
+/// The settings: a row for each key, with its default and what it does.
+pub fn settings(schema: &Value) -> String {
+    let mut out = "| key | default | what |\n|---|---|---|\n".to_owned();
+    setting_rows(&mut out, schema, schema, "");
+    out.trim_end().to_owned()
+}
+
+fn setting_rows(out: &mut String, root: &Value, schema: &Value, prefix: &str) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let key = format!("{prefix}{name}");
+        let referenced =
+            property["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
+        let resolved = referenced.unwrap_or(property);
+        if resolved["properties"].is_object() {
+            setting_rows(out, root, resolved, &format!("{key}."));
+            continue;
+        }
+        let doc = property["description"].as_str().or(resolved["description"].as_str()).unwrap_or_default();
+        let default = match &property["default"] {
+            Value::Null => String::new(),
+            Value::Object(map) if map.is_empty() => String::new(),
+            Value::Array(list) if list.is_empty() => String::new(),
+            value => format!("`{value}`"),
+        };
+        out.push_str(&format!("| `{key}` | {default} | {} |\n", doc.replace('\n', " ")));
     }
 }
