@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "ask.svg"
 QUESTION = "how does the retry backoff work?"
-COLUMNS = 90
+COLUMNS = 118
 # A picture longer than this is cut, with a line that says so.
 MOST_ROWS = 40
 

@@ -162,6 +162,7 @@ fn reads(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
 
 fn all_hits(situation: &Situation) -> Vec<Hit> {
     let greps = situation.rounds.iter().flatten().filter(|call| call.tool == "Grep");
+    let asked = situation.question.trim().trim_end_matches('?').to_lowercase();
     greps
         .flat_map(|call| {
             let folder = call.input_text("path");
@@ -173,6 +174,8 @@ fn all_hits(situation: &Situation) -> Vec<Hit> {
                 hit
             })
         })
+        // A line that asks the same, such as an example in a README, is no answer.
+        .filter(|hit| asked.len() < 12 || !hit.text.to_lowercase().contains(&asked))
         .collect()
 }
 

@@ -111,7 +111,7 @@ pub(super) fn is_file_name(word: &str) -> bool {
         && extension.chars().all(|c| c.is_ascii_alphanumeric())
         && extension.chars().any(|c| c.is_ascii_alphabetic());
     // "e.g", "i.e" and sentences without a space after the full stop are not files.
-    known && (before.chars().count() > 1 || word.contains('/'))
+    known && (before.chars().count() > 1 || (!before.is_empty() && extension.len() > 1) || word.contains('/'))
 }
 
 /// Text for a regular expression that means itself.
