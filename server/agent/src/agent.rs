@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use conversation::{SessionId, Stamp, Transcript};
+use conversation::{Record, SessionId, Stamp, Strategy, Transcript};
 use permissions::Mode;
 use serde_json::Value;
 use settings::directories;
@@ -26,14 +26,17 @@ use crate::{
     turn::Turn,
     types::{
         Accepted, AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Prompt, PromptPart,
-        Resumed, SessionPage, SettingValue, Strategy,
+        Resumed, SessionPage, SettingValue,
     },
 };
 
 /// How long running turns may take to end when the server goes.
-const SHUTDOWN: Duration = Duration::from_millis(1_500);
+const SHUTDOWN: Duration = Duration::from_millis(1_200);
 
 const TITLE_CHARS: usize = 80;
+
+/// Prompts that wait behind a turn are held in memory, images and all.
+const LONGEST_QUEUE: usize = 32;
 
 pub struct Agent {
     shared: Arc<Shared>,
@@ -73,8 +76,7 @@ impl Agent {
         let state = State { model_name: new.model, mode, title: new.title, ..State::default() };
         let session =
             Session::new(id.clone(), cwd.clone(), Arc::clone(&self.shared), &settings, transcript, state);
-        *session.git.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(tokio::task::spawn_blocking(move || git::read(&cwd)));
+        *session.git.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(git::read(cwd)));
         self.open().insert(id.clone(), session);
         Ok(id)
     }
@@ -112,7 +114,17 @@ impl Agent {
         {
             let mut state = session.state();
             if state.running.is_some() {
+                if state.queue.len() >= LONGEST_QUEUE {
+                    return Err(AgentError::Unavailable(format!(
+                        "{LONGEST_QUEUE} prompts wait already; wait for the turn to end, or cancel it"
+                    )));
+                }
+                let waiting = Record::Queued { turn: turn.clone(), text: attachments::words(&prompt) };
+                // Under the lock: that it waits no longer must come after it.
+                let written = session.write(&mut state, &waiting);
                 state.queue.push_back(Queued { turn: turn.clone(), prompt });
+                drop(state);
+                session.report_write(written);
                 return Ok(Accepted { turn, queued: true });
             }
             state.running = Some(cancel.clone());
@@ -138,7 +150,7 @@ impl Agent {
                 session.state().title = Some(title.to_owned());
                 // A session without a message has no file yet; its title is written with the first prompt.
                 if !session.state().thread.is_empty() {
-                    session.record(&conversation::Record::Title(title.to_owned()));
+                    session.record(&Record::Title(title.to_owned()));
                 }
                 session.emit(None, AgentEvent::Title { title: title.to_owned() });
                 Ok(())
@@ -184,12 +196,8 @@ impl Agent {
             session.cancel();
         }
         self.turns.close();
-        let drained = tokio::time::timeout(SHUTDOWN, async {
-            self.turns.wait().await;
-            for session in &sessions {
-                session.shell.kill_all().await;
-            }
-        });
+        let killed = futures_util::future::join_all(sessions.iter().map(|session| session.shell.kill_all()));
+        let drained = tokio::time::timeout(SHUTDOWN, async { tokio::join!(killed, self.turns.wait()) });
         if drained.await.is_err() {
             tracing::warn!("some turns did not end in time");
         }
@@ -216,43 +224,40 @@ impl Agent {
         self.turns.spawn(async move {
             // On a task of its own: a panic ends this turn, with words, and nothing else.
             let running = tokio::spawn(run_turn(Arc::clone(&session), turn.clone(), prompt, cancel));
-            let (end, joined) = running.await.unwrap_or_else(|error| {
+            let end = running.await.unwrap_or_else(|error| {
                 tracing::error!(%error, session = %session.id, "a turn panicked");
                 let message = "Reverie failed inside; this is a bug, and its log has the details".to_owned();
                 let error = Some(("internal".to_owned(), message));
-                (TurnEnd { stop: TurnStop::Error, usage: conversation::Usage::default(), error }, Vec::new())
+                TurnEnd { stop: TurnStop::Error, usage: conversation::Usage::default(), error }
             });
-            agent.finish_turn(&session, turn, end, joined);
+            agent.finish_turn(&session, turn, end);
         });
     }
 
     /// Ends the turn and those that joined it, and starts the next in the queue.
-    fn finish_turn(
-        self: &Arc<Self>,
-        session: &Arc<Session>,
-        turn: TurnId,
-        end: TurnEnd,
-        joined: Vec<TurnId>,
-    ) {
+    fn finish_turn(self: &Arc<Self>, session: &Arc<Session>, turn: TurnId, end: TurnEnd) {
         session.record_read_files();
         session.sync_in_background();
-        let (dropped, next) = {
+        let (joined, dropped, next) = {
             let mut state = session.state();
+            let joined = std::mem::take(&mut state.joined);
             let dropped = std::mem::take(&mut state.dropped);
             let next = state.queue.pop_front();
             let cancel = CancellationToken::new();
             state.running = next.as_ref().map(|_| cancel.clone());
-            (dropped, next.map(|next| (next, cancel)))
+            (joined, dropped, next.map(|next| (next, cancel)))
         };
         for turn in std::iter::once(turn).chain(joined) {
             session.emit(Some(&turn), AgentEvent::TurnEnd(end.clone()));
         }
         for turn in dropped {
+            session.record(&Record::Dequeued { turn: turn.clone() });
             let end =
                 TurnEnd { stop: TurnStop::Cancelled, usage: conversation::Usage::default(), error: None };
             session.emit(Some(&turn), AgentEvent::TurnEnd(end));
         }
         if let Some((Queued { turn, prompt }, cancel)) = next {
+            session.record(&Record::Dequeued { turn: turn.clone() });
             // Was checked when it was queued.
             if let Ok(blocks) = attachments::content(&prompt) {
                 session.append_user(blocks);
@@ -313,28 +318,16 @@ impl Agent {
     }
 }
 
-async fn run_turn(
-    session: Arc<Session>,
-    id: TurnId,
-    prompt: Prompt,
-    cancel: CancellationToken,
-) -> (TurnEnd, Vec<TurnId>) {
+async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: CancellationToken) -> TurnEnd {
     name_session(&session, &id, &prompt);
-    let attaching = Arc::clone(&session);
-    if prompt.active_file.is_some()
-        || prompt.parts.iter().any(|part| matches!(part, PromptPart::Mention { .. }))
-    {
-        let attached = tokio::task::spawn_blocking(move || attachments::attach(&attaching, &prompt)).await;
-        if let Err(error) = attached {
-            tracing::error!(%error, "attachments could not be read");
-        }
-    }
-    match Turn::begin(session, id, cancel).await {
-        Ok(mut turn) => {
-            let end = query_loop::run(&mut turn).await;
-            (end, turn.joined)
-        }
-        Err(end) => (end, Vec::new()),
+    let begin = async {
+        attachments::attach(&session, prompt).await;
+        Turn::begin(Arc::clone(&session), id, cancel.clone()).await
+    };
+    match cancel.run_until_cancelled(begin).await {
+        Some(Ok(mut turn)) => query_loop::run(&mut turn).await,
+        Some(Err(end)) => end,
+        None => TurnEnd { stop: TurnStop::Cancelled, usage: conversation::Usage::default(), error: None },
     }
 }
 
@@ -345,8 +338,12 @@ fn name_session(session: &Session, turn: &TurnId, prompt: &Prompt) {
     if !first {
         return;
     }
+    let mode = session.state().mode;
+    if let Some(mode) = mode {
+        session.record(&Record::Mode(mode.as_str().to_owned()));
+    }
     if let Some(title) = given {
-        session.record(&conversation::Record::Title(title));
+        session.record(&Record::Title(title));
         return;
     }
     let words = prompt.parts.iter().find_map(|part| match part {

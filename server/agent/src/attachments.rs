@@ -2,10 +2,10 @@
 //!
 //! Each is a reminder, rendered here once and kept as rendered.
 
-use std::{fmt::Write, path::Path};
+use std::{fmt::Write, path::Path, sync::Arc};
 
 use context::fragment;
-use conversation::Block;
+use conversation::{Block, Record};
 use serde_json::json;
 use workspace::Range;
 
@@ -59,8 +59,28 @@ pub(crate) fn content(prompt: &Prompt) -> Result<Vec<Block>, AgentError> {
     Ok(blocks)
 }
 
-/// Appends the prompt's attachments behind its message. Reads files: not for the service task.
-pub(crate) fn attach(session: &Session, prompt: &Prompt) {
+/// The user's own words alone.
+pub(crate) fn words(prompt: &Prompt) -> String {
+    let texts = prompt.parts.iter().filter_map(|part| match part {
+        PromptPart::Text(text) => Some(text.as_str()),
+        PromptPart::Mention { .. } | PromptPart::Image { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Appends the prompt's attachments behind its message.
+pub(crate) async fn attach(session: &Arc<Session>, prompt: Prompt) {
+    let mentions = prompt.parts.iter().any(|part| matches!(part, PromptPart::Mention { .. }));
+    if !mentions && prompt.active_file.is_none() {
+        return;
+    }
+    let session = Arc::clone(session);
+    if let Err(error) = tokio::task::spawn_blocking(move || read_and_attach(&session, &prompt)).await {
+        tracing::error!(%error, "attachments could not be read");
+    }
+}
+
+fn read_and_attach(session: &Session, prompt: &Prompt) {
     for part in &prompt.parts {
         if let PromptPart::Mention { path, range } = part {
             let text = mention(session, path, *range);
@@ -79,13 +99,10 @@ pub(crate) async fn join_queued(turn: &mut Turn) {
         // Was checked when it was queued.
         if let Ok(blocks) = content(&queued.prompt) {
             turn.session.append_user(blocks);
-            let session = std::sync::Arc::clone(&turn.session);
-            let attached = tokio::task::spawn_blocking(move || attach(&session, &queued.prompt)).await;
-            if let Err(error) = attached {
-                tracing::error!(%error, "attachments could not be read");
-            }
+            turn.session.record(&Record::Dequeued { turn: queued.turn.clone() });
+            attach(&turn.session, queued.prompt).await;
         }
-        turn.joined.push(queued.turn);
+        turn.session.state().joined.push(queued.turn);
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conversation::{SessionId, Usage};
 use serde_json::Value;
-use tools::Display;
+use tools::{Display, TodoStatus};
 
 pub type TurnId = String;
 
@@ -91,7 +91,7 @@ pub enum NoticeLevel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoItem {
     pub content: String,
-    pub status: String,
+    pub status: TodoStatus,
     pub active_form: Option<String>,
 }
 

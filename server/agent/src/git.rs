@@ -6,13 +6,17 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
+    time::Duration,
 };
 
 use settings::directories;
 
 /// Longer statuses are cut: they are a hint, and the model can ask for the rest.
 const STATUS_CHARS: usize = 2_000;
+
+/// A repository so large or so broken that git takes longer is described by the model's own calls.
+const LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitState {
@@ -22,21 +26,28 @@ pub(crate) struct GitState {
     pub commits: Option<String>,
 }
 
-/// `None` outside a repository. Blocks for as long as two runs of git take.
-pub(crate) fn read(folder: &Path) -> Option<GitState> {
-    let root = directories::git_root(folder)?;
-    let git_dir = git_dir(&root)?;
-    let common = common_dir(&git_dir);
-    let (branch, main_branch) = (current_branch(&git_dir)?, main_branch(&common));
-    if names_a_program(&common) {
-        return Some(GitState { branch, main_branch, ..GitState::default() });
-    }
-    let (status, commits) = std::thread::scope(|scope| {
-        let status = scope.spawn(|| run(&root, &["status", "--short", "--ignore-submodules=all"]));
-        let commits = run(&root, &["log", "--oneline", "--no-decorate", "--no-show-signature", "-5"]);
-        (status.join().ok().flatten(), commits)
+/// `None` outside a repository. What git does not say within [`LIMIT`] is left out.
+pub(crate) async fn read(folder: PathBuf) -> Option<GitState> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let root = directories::git_root(&folder)?;
+        let git_dir = git_dir(&root)?;
+        let common = common_dir(&git_dir);
+        let state = GitState {
+            branch: current_branch(&git_dir)?,
+            main_branch: main_branch(&common),
+            ..GitState::default()
+        };
+        Some((root, state, names_a_program(&git_dir, &common)))
     });
-    Some(GitState { branch, main_branch, status: status.map(|text| cut(&text)), commits })
+    let (root, state, risky) = reading.await.ok().flatten()?;
+    if risky {
+        return Some(state);
+    }
+    let (status, commits) = tokio::join!(
+        run(&root, &["status", "--short", "--ignore-submodules=all"]),
+        run(&root, &["log", "--oneline", "--no-decorate", "--no-show-signature", "-5"]),
+    );
+    Some(GitState { status: status.map(|text| cut(&text)), commits, ..state })
 }
 
 /// The branch alone, for stamping records: a file read.
@@ -49,19 +60,19 @@ fn git_dir(root: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git);
     }
-    let text = fs::read_to_string(&dot_git).ok()?;
+    let text = read_small(&dot_git)?;
     Some(root.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
 fn common_dir(git_dir: &Path) -> PathBuf {
-    match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(relative) => git_dir.join(relative.trim()),
-        Err(_) => git_dir.to_owned(),
+    match read_small(&git_dir.join("commondir")) {
+        Some(relative) => git_dir.join(relative.trim()),
+        None => git_dir.to_owned(),
     }
 }
 
 fn current_branch(git_dir: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = read_small(&git_dir.join("HEAD"))?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => Some(branch.to_owned()),
@@ -70,12 +81,12 @@ fn current_branch(git_dir: &Path) -> Option<String> {
 }
 
 fn main_branch(common: &Path) -> Option<String> {
-    if let Ok(head) = fs::read_to_string(common.join("refs/remotes/origin/HEAD"))
+    if let Some(head) = read_small(&common.join("refs/remotes/origin/HEAD"))
         && let Some(branch) = head.trim().strip_prefix("ref: refs/remotes/origin/")
     {
         return Some(branch.to_owned());
     }
-    let packed = fs::read_to_string(common.join("packed-refs")).unwrap_or_default();
+    let packed = read_small(&common.join("packed-refs")).unwrap_or_default();
     ["main", "master"]
         .into_iter()
         .find(|name| {
@@ -85,39 +96,56 @@ fn main_branch(common: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether the repository's own config could make git start a program or read another config.
-fn names_a_program(common: &Path) -> bool {
-    ["config", "config.worktree"].into_iter().any(|name| {
-        let text = fs::read_to_string(common.join(name)).unwrap_or_default().to_ascii_lowercase();
-        [
-            "[filter",
-            "[include",
-            "fsmonitor",
-            "textconv",
-            "external",
-            "command",
-            "worktree =",
-            "gpg",
-            "program",
-            "pager",
-        ]
-        .iter()
-        .any(|word| text.contains(word))
+/// Whether the repository's own config could make git start a program, fetch, or read another config.
+fn names_a_program(git_dir: &Path, common: &Path) -> bool {
+    const WORDS: [&str; 15] = [
+        "[filter",
+        "[include",
+        "fsmonitor",
+        "textconv",
+        "external",
+        "command",
+        "worktree =",
+        "gpg",
+        "program",
+        "pager",
+        "promisor",
+        "partialclone",
+        "uploadpack",
+        "protocol",
+        "alternate",
+    ];
+    let files = [common.join("config"), common.join("config.worktree"), git_dir.join("config.worktree")];
+    files.iter().any(|file| {
+        let text = read_small(file).unwrap_or_default().to_ascii_lowercase();
+        WORDS.iter().any(|word| text.contains(word))
     })
 }
 
-fn run(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git")
+async fn run(root: &Path, arguments: &[&str]) -> Option<String> {
+    let output = tokio::process::Command::new("git")
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"])
         .args(arguments)
         .current_dir(root)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
         .stdin(Stdio::null())
         .stderr(Stdio::null())
-        .output()
-        .ok()?;
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(LIMIT, output).await.ok()?.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+/// git's own small files; never a pipe or a device.
+fn read_small(path: &Path) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    let kind = fs::metadata(path).ok()?;
+    if !kind.is_file() || kind.len() > MOST {
+        return None;
+    }
+    fs::read_to_string(path).ok()
 }
 
 fn cut(status: &str) -> String {

@@ -23,11 +23,12 @@ mod turn;
 pub mod types;
 
 pub use agent::Agent;
+pub use conversation::Strategy;
 pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop};
 pub use frontend::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion};
-pub use tools::{Display, Preview};
+pub use tools::{Display, Preview, TodoStatus};
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, ContextReport, Dependencies, LedgerEntry, ModelInfo,
-    NewSession, Prompt, PromptPart, Resumed, SessionPage, SessionSummary, SettingValue, ShownMessage,
-    Strategy,
+    NewSession, Prompt, PromptPart, Resumed, SessionPage, SessionSummary, SettingValue, ShownKind,
+    ShownMessage, ShownRole,
 };

@@ -1,14 +1,17 @@
 //! One turn, round by round: request → response → tools → again, until the model calls no tool.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use conversation::{Body, Flags, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages};
+use conversation::{
+    Block, Body, Flags, Message, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages,
+};
 use model::{ModelError, QuerySource, Request};
 
 use crate::{
     attachments,
     event::{NoticeLevel, TurnEnd, TurnStop},
     opening,
+    session::Opening,
     stream::{self, Failure, Response},
     turn::{Turn, error_code},
 };
@@ -29,7 +32,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             return end;
         }
         turn.rounds += 1;
-        let (response, tools) = match stream::respond(turn, request(turn)).await {
+        let (response, tools) = match stream::respond(turn, request).await {
             Ok(answered) => answered,
             Err(Failure::Cancelled { blocks }) => {
                 record_interrupted(turn, blocks);
@@ -73,20 +76,24 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
 
 /// The next request: the opening, then the thread. Nothing here depends on anything but the session's state.
 fn request(turn: &Turn) -> Request {
-    let opening = &turn.opening;
+    let Opening { rendered, spec, .. } = &turn.opening;
     Request {
-        model: opening.spec.name.clone(),
-        system: Arc::clone(&opening.system),
-        tools: Arc::clone(&opening.tools),
+        model: spec.name.clone(),
+        system: Arc::clone(&rendered.system),
+        tools: Arc::clone(&rendered.tools),
         messages: messages(turn),
-        max_tokens: opening.spec.max_output_tokens.min(OUTPUT_TOKENS),
+        max_tokens: spec.max_output_tokens.min(OUTPUT_TOKENS),
         source: QuerySource::Main,
     }
 }
 
 fn messages(turn: &Turn) -> Vec<RequestMessage> {
-    let mut messages = request_messages(turn.session.state().thread.iter().map(|message| &**message));
-    let context = turn.opening.context.iter().cloned();
+    // Only the handles are taken under the lock; the copying is long.
+    let thread: Vec<Arc<Message>> = turn.session.state().thread.clone();
+    let thread: Vec<Cow<'_, Message>> =
+        thread.iter().map(|message| without_foreign_thoughts(message, &turn.opening.spec.name)).collect();
+    let mut messages = request_messages(thread.iter().map(|message| &**message));
+    let context = turn.opening.rendered.context.iter().cloned();
     match messages.first_mut() {
         Some(first) if first.role == Role::User => {
             first.content.splice(0..0, context);
@@ -94,6 +101,22 @@ fn messages(turn: &Turn) -> Vec<RequestMessage> {
         _ => messages.insert(0, RequestMessage { role: Role::User, content: context.collect() }),
     }
     messages
+}
+
+/// Thoughts are bound to the model that had them; another, after a fallback or a switch, refuses them.
+fn without_foreign_thoughts<'a>(message: &'a Message, model: &str) -> Cow<'a, Message> {
+    let thought = |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. });
+    let Body::Assistant { model: by, content, .. } = &message.body else { return Cow::Borrowed(message) };
+    // A response names its model in full (`claude-x-20260101`), a request often without the date.
+    let own = by.starts_with(model) || model.starts_with(by.as_str());
+    if own || !content.iter().any(thought) {
+        return Cow::Borrowed(message);
+    }
+    let mut stripped = message.clone();
+    if let Body::Assistant { content, .. } = &mut stripped.body {
+        content.retain(|block| !thought(block));
+    }
+    Cow::Owned(stripped)
 }
 
 fn over_limit(turn: &Turn) -> Option<TurnEnd> {
@@ -115,7 +138,7 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         turn.notice(NoticeLevel::Warning, text);
         return Some(turn.end(TurnStop::Budget));
     }
-    let session_cost: f64 = turn.session.state().cost.models.values().map(|model| model.cost_usd).sum();
+    let session_cost = turn.session.state().cost.cost_usd();
     if let Some(limit) = turn.settings.max_cost
         && session_cost >= limit
     {
@@ -124,7 +147,7 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         turn.notice(NoticeLevel::Warning, text);
         return Some(turn.end(TurnStop::Budget));
     }
-    let used = turn.opening.context_tokens(&turn.session.state().thread);
+    let used = turn.opening.rendered.context_tokens(&turn.session.state().thread);
     let limit = opening::budget(&turn.opening.spec).blocking_limit();
     if used > limit {
         let text = format!(
@@ -151,7 +174,7 @@ fn record(turn: &Turn, response: &Response) {
 }
 
 /// Keeps what the user has seen of a stopped answer, and tells the model that it was stopped.
-fn record_interrupted(turn: &Turn, blocks: Vec<conversation::Block>) {
+fn record_interrupted(turn: &Turn, blocks: Vec<Block>) {
     if !blocks.is_empty() {
         let body = Body::Assistant {
             id: None,

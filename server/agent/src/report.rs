@@ -9,7 +9,7 @@ use crate::{
     opening,
     session::Session,
     shared::Shared,
-    types::{AgentError, ContextReport, ModelInfo, SettingValue, ShownMessage},
+    types::{AgentError, ContextReport, ModelInfo, SettingValue, ShownKind, ShownMessage, ShownRole},
 };
 
 pub(crate) fn shown_messages(thread: &[Arc<Message>]) -> Vec<ShownMessage> {
@@ -25,25 +25,27 @@ fn shown(message: &Message) -> Vec<ShownMessage> {
         timestamp: message.timestamp,
     };
     let (role, content) = match &message.body {
-        Body::User { content } => ("user", content),
-        Body::Assistant { content, .. } => ("assistant", content),
-        Body::System { text, .. } => return vec![show("system", "notice", text.clone())],
+        Body::User { content } => (ShownRole::User, content),
+        Body::Assistant { content, .. } => (ShownRole::Assistant, content),
+        Body::System { text, .. } => return vec![show(ShownRole::System, ShownKind::Notice, text.clone())],
         Body::Attachment(attachment) => {
-            return vec![show("user", "attachment", head(&attachment.text))];
+            return vec![show(ShownRole::User, ShownKind::Attachment, head(&attachment.text))];
         }
     };
-    let kind_of_text = if message.flags.meta { "attachment" } else { "text" };
+    let kind_of_text = if message.flags.meta { ShownKind::Attachment } else { ShownKind::Text };
     content
         .iter()
         .map(|block| match block {
             Block::Text { text } => show(role, kind_of_text, text.clone()),
-            Block::Thinking { thinking, .. } => show(role, "thinking", thinking.clone()),
-            Block::RedactedThinking { .. } => show(role, "thinking", "(hidden by the provider)".to_owned()),
-            Block::ToolUse { name, input, .. } => show(role, "toolUse", format!("{name} {input}")),
-            Block::ToolResult { content, .. } => show(role, "toolResult", result_head(content)),
-            Block::Image { .. } => show(role, "text", "[image]".to_owned()),
-            Block::Document { .. } => show(role, "text", "[document]".to_owned()),
-            Block::Unknown(value) => show(role, "text", value.to_string()),
+            Block::Thinking { thinking, .. } => show(role, ShownKind::Thinking, thinking.clone()),
+            Block::RedactedThinking { .. } => {
+                show(role, ShownKind::Thinking, "(hidden by the provider)".to_owned())
+            }
+            Block::ToolUse { name, input, .. } => show(role, ShownKind::ToolUse, format!("{name} {input}")),
+            Block::ToolResult { content, .. } => show(role, ShownKind::ToolResult, result_head(content)),
+            Block::Image { .. } => show(role, ShownKind::Text, "[image]".to_owned()),
+            Block::Document { .. } => show(role, ShownKind::Text, "[document]".to_owned()),
+            Block::Unknown(value) => show(role, ShownKind::Text, value.to_string()),
         })
         .collect()
 }
@@ -75,38 +77,29 @@ fn result_head(content: &ResultContent) -> String {
 
 pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
     let settings = session.shared.settings(&session.cwd).settings;
-    let state = session.state();
-    let mut parts = Vec::new();
-    let spec = match &state.opening {
-        Some(opening) => {
-            let system = opening.system.iter().map(|block| estimate::tokens_of_text(&block.text)).sum();
-            let tools = estimate::tokens_of_json(&&*opening.tools);
-            parts.push(("system".to_owned(), system));
-            parts.push(("tools".to_owned(), tools));
-            parts.push(("instructions".to_owned(), estimate::tokens_of_blocks(&opening.context)));
-            opening.spec.clone()
-        }
-        None => {
-            let models = session.shared.models(&settings);
-            let (spec, _) = models
-                .resolve(state.model_name.as_deref())
-                .map_err(|error| AgentError::Invalid(error.to_string()))?;
-            spec
-        }
+    // Counting is long: not under the lock that a cancel needs.
+    let (thread, rendered, wanted, ledger) = {
+        let state = session.state();
+        let wanted = state.model_name.clone().or_else(|| session.shared.command_line_model());
+        (state.thread.clone(), state.rendered.clone(), wanted, state.ledger.clone())
     };
-    parts.extend(messages_by_kind(&state.thread));
-    let used = match &state.opening {
-        Some(opening) => opening.context_tokens(&state.thread),
-        None => estimate::context_tokens(&state.thread),
+    let name = wanted.as_deref().or(rendered.as_ref().map(|rendered| rendered.model.as_str()));
+    let models = session.shared.models(&settings);
+    let (spec, _) = models.resolve(name).map_err(|error| AgentError::Invalid(error.to_string()))?;
+    let mut parts = Vec::new();
+    if let Some(rendered) = &rendered {
+        let system = rendered.system.iter().map(|block| estimate::tokens_of_text(&block.text)).sum();
+        parts.push(("system".to_owned(), system));
+        parts.push(("tools".to_owned(), estimate::tokens_of_json(&&*rendered.tools)));
+        parts.push(("instructions".to_owned(), estimate::tokens_of_blocks(&rendered.context)));
+    }
+    parts.extend(messages_by_kind(&thread));
+    let used = match &rendered {
+        Some(rendered) => rendered.context_tokens(&thread),
+        None => estimate::context_tokens(&thread),
     };
     parts.push(("free".to_owned(), spec.context_window.saturating_sub(used)));
-    Ok(ContextReport {
-        window: spec.context_window,
-        used,
-        level: opening::level(&spec, used),
-        parts,
-        ledger: state.ledger.clone(),
-    })
+    Ok(ContextReport { window: spec.context_window, used, level: opening::level(&spec, used), parts, ledger })
 }
 
 fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {

@@ -11,7 +11,7 @@ use std::{
 
 use context::estimate;
 use conversation::{
-    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript, Usage,
+    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript,
 };
 use jiff::Timestamp;
 use model::{Provider, SystemBlock, ToolDefinition, catalogue::ModelSpec};
@@ -47,37 +47,59 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct State {
     pub thread: Vec<Arc<Message>>,
-    /// The start of every request, once rendered.
-    pub opening: Option<Opening>,
-    /// The rendered start that the transcript keeps; becomes `opening` with the first turn after a resume.
-    pub saved_prefix: Option<Prefix>,
+    /// The start of every request: rendered with the first turn, or brought back from the transcript.
+    pub rendered: Option<Rendered>,
     pub model_name: Option<String>,
     pub mode: Option<Mode>,
     pub granted: Vec<Rule>,
     pub cost: CostState,
-    pub usage: Usage,
     pub title: Option<String>,
     /// Cancels the turn that runs.
     pub running: Option<CancellationToken>,
     pub queue: VecDeque<Queued>,
+    /// Turns whose prompts joined the running one; they end with it.
+    pub joined: Vec<TurnId>,
     /// Turns that were cancelled while they waited; they end with the running one.
     pub dropped: Vec<TurnId>,
     pub ledger: Vec<LedgerEntry>,
     pub transcript_failing: bool,
 }
 
-/// What every request of the session begins with, and who answers it.
+/// What every request of the session begins with, byte for byte.
 #[derive(Clone)]
-pub(crate) struct Opening {
+pub(crate) struct Rendered {
+    /// The model it was rendered for, as `provider/model`.
+    pub model: String,
     pub system: Arc<[SystemBlock]>,
     pub tools: Arc<[ToolDefinition]>,
     pub context: Arc<[Block]>,
+}
+
+/// The start of a request and who answers it.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    pub rendered: Rendered,
     pub spec: ModelSpec,
     pub provider: Arc<dyn Provider>,
 }
 
-impl Opening {
-    /// The size of the context with this opening in front of the thread.
+impl Rendered {
+    /// `None` when the transcript's opening is not of this release: a tool it offers is gone.
+    pub fn of(prefix: &Prefix) -> Option<Self> {
+        let system: Vec<SystemBlock> = serde_json::from_value(prefix.system.clone()).ok()?;
+        let tools: Vec<ToolDefinition> = serde_json::from_value(prefix.tools.clone()).ok()?;
+        if tools.iter().any(|tool| tools::find(&tool.name).is_none()) {
+            return None;
+        }
+        Some(Self {
+            model: prefix.model.clone(),
+            system: system.into(),
+            tools: tools.into(),
+            context: prefix.context.clone().into(),
+        })
+    }
+
+    /// The size of the context with this in front of the thread.
     pub fn context_tokens(&self, thread: &[Arc<Message>]) -> u64 {
         estimate::context_tokens_with_prefix(thread, || {
             let system = self.system.iter().map(|block| block.text.as_str());
@@ -171,14 +193,15 @@ impl Session {
 
     /// The conversation goes on in memory when the disk is full; the user hears of it once, and once more when
     /// everything that was held back is on disk.
-    fn write(&self, state: &mut State, record: &Record) -> Option<(NoticeLevel, String)> {
+    pub fn write(&self, state: &mut State, record: &Record) -> Option<(NoticeLevel, String)> {
         match self.transcript.append(record) {
             Ok(()) if state.transcript_failing => {
                 state.transcript_failing = false;
-                Some((
-                    NoticeLevel::Info,
-                    "the transcript is being written again; nothing was lost".to_owned(),
-                ))
+                let lost = match self.transcript.lost() {
+                    0 => "nothing was lost".to_owned(),
+                    records => format!("{records} records did not fit into memory meanwhile and are lost"),
+                };
+                Some((NoticeLevel::Info, format!("the transcript is being written again; {lost}")))
             }
             Ok(()) => None,
             Err(_) if state.transcript_failing => None,
@@ -191,7 +214,7 @@ impl Session {
         }
     }
 
-    fn report_write(&self, outcome: Option<(NoticeLevel, String)>) {
+    pub fn report_write(&self, outcome: Option<(NoticeLevel, String)>) {
         if let Some((level, text)) = outcome {
             self.notice(None, level, text);
         }

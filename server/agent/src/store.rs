@@ -6,14 +6,20 @@ use std::{
     sync::Arc,
 };
 
-use conversation::{LoadError, Record, SessionId, Stamp, Transcript, TranscriptError};
+use conversation::{
+    Block, Body, LoadError, Message, Record, SessionId, Stamp, Strategy, Transcript, TranscriptError,
+};
+use permissions::Mode;
+use serde::Deserialize;
+use serde_json::Value;
 use settings::directories;
+use tools::{Todo, TodoStatus};
 
 use crate::{
     files, report,
-    session::{Session, State},
+    session::{Rendered, Session, State},
     shared::Shared,
-    types::{AgentError, Resumed, SessionPage, SessionSummary, Strategy},
+    types::{AgentError, Resumed, SessionPage, SessionSummary},
 };
 
 const PAGE: usize = 50;
@@ -63,18 +69,18 @@ pub(crate) fn open(
     shared: &Arc<Shared>,
     id: &SessionId,
     strategy: Option<Strategy>,
-    stamp: impl FnOnce(&Path) -> Stamp,
+    stamp: impl Fn(&Path) -> Stamp,
 ) -> Result<(Arc<Session>, Resumed), AgentError> {
     let directory = find(shared, id)?;
-    let loaded =
-        conversation::load(&directory, id, strategy.map(to_conversation)).map_err(|error| match error {
-            LoadError::NotFound => AgentError::UnknownSession(id.to_string()),
-            error => AgentError::Unavailable(format!("session {id} cannot be read: {error}")),
-        })?;
-    let folder = loaded.cwd.clone().filter(|cwd| cwd.is_dir());
-    let cwd =
-        folder.or_else(|| shared.workspace.roots().into_iter().next()).unwrap_or_else(|| PathBuf::from("/"));
-    let transcript = append_to(&directory, id, stamp(&cwd))?;
+    let default = shared.workspace.roots().into_iter().next().unwrap_or_else(|| PathBuf::from("/"));
+    // Locked first: what another process writes until it lets go must be in what is read.
+    let transcript = append_to(&directory, id, stamp(&default))?;
+    let loaded = conversation::load(&directory, id, strategy).map_err(|error| match error {
+        LoadError::NotFound => AgentError::UnknownSession(id.to_string()),
+        error => AgentError::Unavailable(format!("session {id} cannot be read: {error}")),
+    })?;
+    let cwd = loaded.cwd.clone().filter(|cwd| cwd.is_dir()).unwrap_or(default);
+    let transcript = transcript.stamped(stamp(&cwd));
     let mut repairs = loaded.repairs;
     for message in &loaded.new_messages {
         if let Err(error) = transcript.append(&Record::Message(Arc::clone(message))) {
@@ -84,15 +90,16 @@ pub(crate) fn open(
     }
     let resumed = Resumed {
         id: id.clone(),
-        strategy: from_conversation(loaded.strategy),
+        strategy: loaded.strategy,
         messages: report::shown_messages(&loaded.thread),
         repairs,
     };
     let state = State {
         thread: loaded.thread,
-        saved_prefix: loaded.prefix,
+        rendered: loaded.prefix.as_ref().and_then(Rendered::of),
         cost: loaded.cost,
         title: loaded.title,
+        mode: loaded.mode.as_deref().and_then(Mode::parse).filter(|mode| *mode != Mode::Bypass),
         ..State::default()
     };
     let settings = shared.settings(&cwd).settings;
@@ -100,7 +107,29 @@ pub(crate) fn open(
     for files in loaded.read_files {
         session.reads.restore(&files);
     }
+    session.todos.set(last_todos(&session.state().thread));
     Ok((session, resumed))
+}
+
+/// The todo list as the last call of its tool left it.
+fn last_todos(thread: &[Arc<Message>]) -> Vec<Todo> {
+    let calls = thread.iter().rev().filter_map(|message| match &message.body {
+        Body::Assistant { content, .. } => Some(content.iter().rev()),
+        _ => None,
+    });
+    let last = calls.flatten().find_map(|block| match block {
+        Block::ToolUse { name, input, .. } if name == "TodoWrite" => input.get("todos")?.as_array(),
+        _ => None,
+    });
+    let text = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).map(str::to_owned);
+    let todos = last.into_iter().flatten().filter_map(|todo| {
+        Some(Todo {
+            content: text(todo, "content")?,
+            status: TodoStatus::deserialize(todo.get("status")?).ok()?,
+            active_form: text(todo, "activeForm"),
+        })
+    });
+    todos.collect()
 }
 
 pub(crate) fn rename(
@@ -162,20 +191,4 @@ fn append_to(directory: &Path, id: &SessionId, stamp: Stamp) -> Result<Transcrip
         )),
         error => AgentError::Unavailable(format!("session {id} cannot be written: {error}")),
     })
-}
-
-fn to_conversation(strategy: Strategy) -> conversation::Strategy {
-    match strategy {
-        Strategy::Full => conversation::Strategy::Full,
-        Strategy::Partial => conversation::Strategy::Partial,
-        Strategy::Minimal => conversation::Strategy::Minimal,
-    }
-}
-
-fn from_conversation(strategy: conversation::Strategy) -> Strategy {
-    match strategy {
-        conversation::Strategy::Full => Strategy::Full,
-        conversation::Strategy::Partial => Strategy::Partial,
-        conversation::Strategy::Minimal => Strategy::Minimal,
-    }
 }

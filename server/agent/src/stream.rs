@@ -39,22 +39,27 @@ const OVERLOADS_BEFORE_FALLBACK: u32 = 3;
 
 /// Asks until a whole response is there, the retries are used up, or the turn is cancelled. Calls that may start
 /// early are running in the returned round.
-pub(crate) async fn respond(turn: &mut Turn, request: Request) -> Result<(Response, ToolRound), Failure> {
+pub(crate) async fn respond(
+    turn: &mut Turn,
+    request: impl Fn(&Turn) -> Request,
+) -> Result<(Response, ToolRound), Failure> {
     let mut backoff = Backoff::new(seed());
     let mut overloads = 0;
     loop {
         let mut round = ToolRound::new(turn);
         let mut partial = Partial::default();
-        let attempt = attempt(turn, request.clone(), &mut partial, &mut round);
+        let attempt = attempt(turn, request(turn), &mut partial, &mut round);
         let error = match turn.cancel.run_until_cancelled(attempt).await {
             Some(Ok(response)) => return Ok((response, round)),
             Some(Err(error)) => error,
             None => {
                 round.abandon().await;
+                turn.book(partial.usage);
                 return Err(Failure::Cancelled { blocks: partial.readable_blocks() });
             }
         };
         round.abandon().await;
+        turn.book(partial.usage);
         let Some(delay) = backoff.next_delay(&error) else {
             return Err(Failure::Model(error));
         };
@@ -78,24 +83,18 @@ pub(crate) async fn respond(turn: &mut Turn, request: Request) -> Result<(Respon
 
 async fn attempt(
     turn: &Turn,
-    mut request: Request,
+    request: Request,
     partial: &mut Partial,
     round: &mut ToolRound,
 ) -> Result<Response, ModelError> {
-    if request.model != turn.opening.spec.name {
-        request.model.clone_from(&turn.opening.spec.name);
-        // Thoughts are bound to the model that had them.
-        for message in &mut request.messages {
-            let thought =
-                |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. });
-            message.content.retain(|block| !thought(block));
-        }
-    }
     let mut events = turn.opening.provider.stream(request).await?;
     let mut started = None;
     while let Some(event) = events.next().await {
         match event? {
-            Event::Started { id, model, usage: _ } => started = Some((id, model)),
+            Event::Started { id, model, usage } => {
+                started = Some((id, model));
+                partial.usage = usage;
+            }
             Event::BlockStarted { index, block } => partial.start(index, block),
             Event::BlockDelta { index, delta } => {
                 if let Some(event) = partial.extend(index, delta) {
@@ -125,6 +124,8 @@ async fn attempt(
 #[derive(Default)]
 struct Partial {
     blocks: Vec<(usize, Building)>,
+    /// What the provider has counted so far; paid for even if nothing comes of it.
+    usage: Usage,
 }
 
 struct Building {
@@ -268,7 +269,8 @@ mod tests {
     }
 
     fn check(blocks: Vec<Building>, stop_reason: StopReason, expected: Expect) {
-        let mut partial = Partial { blocks: blocks.into_iter().enumerate().collect() };
+        let mut partial =
+            Partial { blocks: blocks.into_iter().enumerate().collect(), usage: Usage::default() };
         let (blocks, calls) = partial.take(&stop_reason);
         let calls: Vec<_> = calls.into_iter().map(|call| call.input).collect();
         expected.assert_eq(&format!("{}\n{calls:?}\n", serde_json::to_string(&blocks).unwrap()));
@@ -348,7 +350,8 @@ mod tests {
         };
         let text = || Building { block: Block::text("so far"), input: String::new(), finished: false };
         let keep = |blocks: Vec<Building>| {
-            let partial = Partial { blocks: blocks.into_iter().enumerate().collect() };
+            let partial =
+                Partial { blocks: blocks.into_iter().enumerate().collect(), usage: Usage::default() };
             partial.readable_blocks().len()
         };
         assert_eq!(keep(vec![thought(true), text(), tool("{}")]), 2);

@@ -103,17 +103,23 @@ async fn permitted(
     };
     let context = tool_context(handle, id, cancel.clone());
     let access = tool.access(&input, &context).map_err(|ToolFailure(words)| Outcome::failed(words))?;
-    match handle.decide(name, &access) {
+    let decision = handle.decide(name, &access);
+    tracing::info!(session = %handle.session.id, tool = name, ?access, ?decision, "permission");
+    match decision {
         Decision::Allow { .. } => {}
         Decision::Deny { why } => return Err(Outcome::failed(format!("not allowed: {why}"))),
         Decision::Ask { why } => {
+            let (shown, shown_in) = (input.clone(), context.clone());
+            // May read a large file and compare it.
+            let preview =
+                tokio::task::spawn_blocking(move || tool.preview(&shown, &shown_in)).await.ok().flatten();
             let question = PermissionQuestion {
                 session: handle.session.id.clone(),
                 tool_use_id: id.to_owned(),
                 tool: name.to_owned(),
                 input: input.clone(),
                 reason: why,
-                preview: tool.preview(&input, &context),
+                preview,
                 rule: handle.suggested_rule(name, &access),
             };
             let asked = ask(handle, question);
@@ -146,7 +152,7 @@ async fn ask(handle: &TurnHandle, question: PermissionQuestion) -> Result<(), Ou
     let rule = question.rule.clone();
     let tool = question.tool.clone();
     let answer = handle.session.shared.frontend.ask_permission(question).await;
-    tracing::info!(session = %handle.session.id, tool, option = ?answer.option, "permission asked");
+    tracing::info!(session = %handle.session.id, tool, option = ?answer.option, "permission answered");
     match answer.option {
         PermissionOption::AllowOnce => Ok(()),
         PermissionOption::AllowSession => {
@@ -155,7 +161,8 @@ async fn ask(handle: &TurnHandle, question: PermissionQuestion) -> Result<(), Ou
         }
         PermissionOption::AllowAlways => {
             grant(handle, &rule);
-            if let Err(error) = settings::add_allow_rule(&handle.session.cwd, &rule) {
+            let environment = &handle.session.shared.environment;
+            if let Err(error) = settings::add_allow_rule(environment, &handle.session.cwd, &rule) {
                 let text = format!("{rule} is allowed for this session, but could not be written: {error}");
                 handle.session.notice(Some(&handle.id), NoticeLevel::Warning, text);
             }
@@ -183,6 +190,7 @@ fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToke
     ToolContext {
         cwd: session.cwd.clone(),
         workspace: session.shared.workspace.clone(),
+        may_read: handle.may_read(),
         reads: Arc::clone(&session.reads),
         shell: Arc::clone(&session.shell),
         todos: Arc::clone(&session.todos),
@@ -207,10 +215,6 @@ fn todo_items(session: &Session) -> Vec<TodoItem> {
         .todos
         .get()
         .into_iter()
-        .map(|todo| TodoItem {
-            content: todo.content,
-            status: todo.status.as_str().to_owned(),
-            active_form: todo.active_form,
-        })
+        .map(|todo| TodoItem { content: todo.content, status: todo.status, active_form: todo.active_form })
         .collect()
 }

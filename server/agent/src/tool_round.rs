@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use conversation::{Block, Body, Flags, ResultContent};
 use serde_json::Value;
 use tokio::{sync::Semaphore, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     tool_call::{self, Outcome},
@@ -25,8 +25,8 @@ pub(crate) struct Call {
 
 pub(crate) struct ToolRound {
     handle: TurnHandle,
-    /// Ends the calls of this round alone, when the response they came from is void.
-    cancel: CancellationToken,
+    /// Ends the calls of this round alone, when the response they came from is void; a panic of the turn ends them too.
+    cancel: DropGuard,
     /// Fires when the response is recorded: only then may results follow it, and be shown.
     recorded: CancellationToken,
     permits: Arc<Semaphore>,
@@ -39,7 +39,7 @@ impl ToolRound {
     pub fn new(turn: &Turn) -> Self {
         Self {
             handle: turn.handle(),
-            cancel: turn.cancel.child_token(),
+            cancel: turn.cancel.child_token().drop_guard(),
             recorded: CancellationToken::new(),
             permits: Arc::new(Semaphore::new(PARALLEL_CALLS)),
             started: HashMap::new(),
@@ -76,7 +76,7 @@ impl ToolRound {
 
     /// Ends the started calls; their results go nowhere.
     pub async fn abandon(mut self) {
-        self.cancel.cancel();
+        self.cancel.token().cancel();
         for (id, task) in self.started.drain() {
             if let Err(error) = task.await {
                 tracing::error!(tool_use = id, %error, "a tool call panicked while it was abandoned");
@@ -103,7 +103,8 @@ impl ToolRound {
     }
 
     fn start(&mut self, call: Call) {
-        let (handle, cancel, permits) = (self.handle.clone(), self.cancel.clone(), Arc::clone(&self.permits));
+        let (handle, cancel, permits) =
+            (self.handle.clone(), self.cancel.token().clone(), Arc::clone(&self.permits));
         let recorded = self.recorded.clone();
         let (key, id, name) = (call.id.clone(), call.id.clone(), call.name.clone());
         let task = tokio::spawn(async move {

@@ -1,6 +1,9 @@
 //! What one turn carries through its rounds: who answers, what is allowed, what was spent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use conversation::{Record, Usage};
 use permissions::{Access, Decision, Mode, Policy, Rules};
@@ -20,8 +23,6 @@ pub(crate) struct Turn {
     pub settings: Settings,
     pub opening: Opening,
     policy: Arc<Mutex<Policy>>,
-    /// Turns whose prompts joined this one; they end with it.
-    pub joined: Vec<TurnId>,
     pub rounds: u32,
     pub continuations: u32,
     pub usage: Usage,
@@ -60,7 +61,6 @@ impl Turn {
             settings: loaded.settings,
             opening,
             policy,
-            joined: Vec::new(),
             rounds: 0,
             continuations: 0,
             usage: Usage::default(),
@@ -84,22 +84,10 @@ impl Turn {
         self.session.notice(Some(&self.id), level, text);
     }
 
-    /// Books what a response used, writes it down and shows it.
+    /// Books what a response used, and shows it.
     pub fn account(&mut self, usage: Usage) {
+        self.book(usage);
         let spec = &self.opening.spec;
-        let cost = spec.cost_usd(&usage);
-        self.usage += usage;
-        self.cost_usd += cost;
-        let total = {
-            let mut state = self.session.state();
-            state.usage += usage;
-            let entry = state.cost.models.entry(spec.id()).or_default();
-            entry.usage += usage;
-            entry.cost_usd += cost;
-            state.cost.clone()
-        };
-        let cost_usd = total.models.values().map(|model| model.cost_usd).sum();
-        self.session.record(&Record::Cost(total));
         let context_used = usage.context_tokens();
         self.emit(AgentEvent::Usage {
             usage,
@@ -107,8 +95,27 @@ impl Turn {
             context_window: spec.context_window,
             level: opening::level(spec, context_used),
             cache_hit_rate: cache_hit_rate(&self.usage),
-            cost_usd,
+            cost_usd: self.session.state().cost.cost_usd(),
         });
+    }
+
+    /// Adds to what the turn and the session have used, and writes it down.
+    pub fn book(&mut self, usage: Usage) {
+        if usage == Usage::default() {
+            return;
+        }
+        let spec = &self.opening.spec;
+        let cost = spec.cost_usd(&usage);
+        self.usage += usage;
+        self.cost_usd += cost;
+        let total = {
+            let mut state = self.session.state();
+            let entry = state.cost.models.entry(spec.id()).or_default();
+            entry.usage += usage;
+            entry.cost_usd += cost;
+            state.cost.clone()
+        };
+        self.session.record(&Record::Cost(total));
     }
 
     pub fn end(&self, stop: TurnStop) -> TurnEnd {
@@ -131,6 +138,12 @@ impl TurnHandle {
 
     pub fn suggested_rule(&self, tool: &str, access: &Access) -> String {
         permissions::suggest_rule(tool, access, &self.current_policy())
+    }
+
+    /// Whether the model may see this file at all: for searches, which touch many.
+    pub fn may_read(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
+        let filter = permissions::ReadFilter::new(self.current_policy().clone());
+        Arc::new(move |path| filter.may_read(path))
     }
 
     /// The turn's policy with what the user has granted since.

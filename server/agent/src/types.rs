@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use conversation::SessionId;
+use conversation::{SessionId, Strategy};
 use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
@@ -117,13 +117,6 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    Full,
-    Partial,
-    Minimal,
-}
-
 #[derive(Clone, Debug)]
 pub struct SessionSummary {
     pub id: SessionId,
@@ -144,10 +137,27 @@ pub struct SessionPage {
 #[derive(Clone, Debug)]
 pub struct ShownMessage {
     pub uuid: uuid::Uuid,
-    pub role: &'static str,
-    pub kind: &'static str,
+    pub role: ShownRole,
+    pub kind: ShownKind,
     pub text: String,
     pub timestamp: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownRole {
+    User,
+    Assistant,
+    System,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownKind {
+    Text,
+    Thinking,
+    ToolUse,
+    ToolResult,
+    Attachment,
+    Notice,
 }
 
 #[derive(Clone, Debug)]

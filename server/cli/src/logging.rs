@@ -1,7 +1,17 @@
 //! Logs: to stderr for servers, and to a file that rotates. Never to stdout, which is the wire.
 
+use std::{
+    backtrace::Backtrace,
+    fs::DirBuilder,
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use settings::{Environment, directories};
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_appender::rolling::{self, RollingFileAppender};
+use tracing_subscriber::{EnvFilter, Layer, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt};
 
 pub enum Stderr {
     Everything,
@@ -9,32 +19,63 @@ pub enum Stderr {
     Nothing,
 }
 
-/// The filter is `REVERIE_LOG`; without it, warnings. A file is only written when the variable is set.
+/// The filter is `REVERIE_LOG`; without it, warnings. A panic is logged with its backtrace.
 pub fn start(environment: &Environment, stderr: Stderr) {
     let wanted = environment.get("REVERIE_LOG");
     let filter = || EnvFilter::try_new(wanted.unwrap_or("warn")).unwrap_or_else(|_| EnvFilter::new("warn"));
     let on_stderr = match stderr {
         Stderr::Everything => Some(
-            tracing_subscriber::fmt::layer()
-                .with_writer(std::io::stderr)
-                .with_ansi(false)
-                .with_filter(filter()),
+            tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false).with_filter(filter()),
         ),
         Stderr::Nothing => None,
     };
-    let file = wanted.and_then(|_| log_file(environment)).map(|writer| {
-        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false).with_filter(filter())
-    });
-    tracing_subscriber::registry().with(on_stderr).with(file).init();
+    let folder = directories::config_home(environment).join("reverie-logs");
+    let file = LogFile { folder, file: Arc::default() };
+    let in_file = tracing_subscriber::fmt::layer().with_writer(file).with_ansi(false).with_filter(filter());
+    tracing_subscriber::registry().with(on_stderr).with(in_file).init();
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!("{panic}\n{}", Backtrace::force_capture());
+    }));
 }
 
-fn log_file(environment: &Environment) -> Option<tracing_appender::rolling::RollingFileAppender> {
-    let folder = directories::config_home(environment).join("reverie-logs");
-    tracing_appender::rolling::Builder::new()
-        .rotation(tracing_appender::rolling::Rotation::DAILY)
-        .filename_prefix("reverie")
-        .filename_suffix("log")
-        .max_log_files(7)
-        .build(folder)
-        .ok()
+/// Seven days of logs. Opened with the first line, so that a start without trouble does not touch the disk.
+#[derive(Clone)]
+struct LogFile {
+    folder: PathBuf,
+    file: Arc<Mutex<Option<RollingFileAppender>>>,
+}
+
+impl LogFile {
+    fn open(&self) -> io::Result<RollingFileAppender> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        rolling::Builder::new()
+            .rotation(rolling::Rotation::DAILY)
+            .filename_prefix("reverie")
+            .filename_suffix("log")
+            .max_log_files(7)
+            .build(&self.folder)
+            .map_err(io::Error::other)
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            *file = Some(self.open()?);
+        }
+        file.as_mut().map_or(Ok(line.len()), |file| file.write(line))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
 }

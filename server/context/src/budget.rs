@@ -29,17 +29,6 @@ pub enum Level {
     Critical,
 }
 
-impl Level {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-        }
-    }
-}
-
 impl Budget {
     pub fn new(window: u64, max_output: u64) -> Self {
         Self { window, max_output }
@@ -146,8 +135,9 @@ mod tests {
         let budget = Budget::new(200_000, 64_000);
         let levels: Vec<_> = [0, 107_999, 108_000, 144_000, 165_599, 165_600, 500_000]
             .iter()
-            .map(|used| budget.level(*used).as_str())
+            .map(|used| budget.level(*used))
             .collect();
-        assert_eq!(levels, ["normal", "normal", "warning", "error", "error", "critical", "critical"]);
+        use Level::{Critical, Error, Normal, Warning};
+        assert_eq!(levels, [Normal, Normal, Warning, Error, Error, Critical, Critical]);
     }
 }

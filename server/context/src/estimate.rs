@@ -3,7 +3,7 @@
 
 use std::{io, sync::Arc};
 
-use conversation::{Block, Body, Message, ResultContent, message::SYNTHETIC_MODEL};
+use conversation::{Block, Body, Message, ResultContent, Usage, message::SYNTHETIC_MODEL};
 use serde::Serialize;
 
 const BYTES_PER_TOKEN: u64 = 4;
@@ -47,24 +47,60 @@ pub fn context_tokens(thread: &[Arc<Message>]) -> u64 {
 /// contain it.
 pub fn context_tokens_with_prefix(thread: &[Arc<Message>], prefix: impl FnOnce() -> u64) -> u64 {
     let reported = thread.iter().enumerate().rev().find_map(|(at, message)| match &message.body {
-        Body::Assistant { id, model, usage: Some(usage), .. } if model != SYNTHETIC_MODEL => {
-            Some((at, id.as_deref(), usage.context_tokens()))
+        // Servers that do not count say 0.
+        Body::Assistant { id, model, usage: Some(usage), .. }
+            if model != SYNTHETIC_MODEL && usage.context_tokens() > 0 =>
+        {
+            Some((at, Response { id: id.as_deref(), usage }))
         }
         _ => None,
     });
-    let Some((at, id, tokens)) = reported else {
-        return prefix() + thread.iter().map(|message| tokens_of_message(message)).sum::<u64>();
+    let Some((at, response)) = reported else {
+        return prefix() + tokens_of_messages(thread);
     };
-    // A response is recorded in pieces, with results of its tool calls in between: those came after it.
-    let first = match id {
-        Some(_) => thread.iter().position(|message| response_id(message) == id).unwrap_or(at),
-        None => at,
-    };
-    let after = thread.iter().enumerate().skip(first).filter(|(position, message)| {
-        let of_the_response = *position == at || (id.is_some() && response_id(message) == id);
-        !of_the_response
-    });
-    tokens + after.map(|(_, message)| tokens_of_message(message)).sum::<u64>()
+    let (upto, after) = thread.split_at_checked(at + 1).unwrap_or((thread, &[]));
+    response.usage.context_tokens() + results_within(upto, &response) + tokens_of_messages(after)
+}
+
+/// A response is recorded in pieces, with results of its tool calls in between: those came after it. `upto` ends
+/// with its last piece.
+fn results_within(upto: &[Arc<Message>], response: &Response<'_>) -> u64 {
+    let (mut within, mut since_piece) = (0, 0);
+    for message in upto.iter().rev().skip(1) {
+        match &message.body {
+            Body::Assistant { .. } if response.has_piece(message) => {
+                within += std::mem::take(&mut since_piece)
+            }
+            Body::User { content }
+                if content.iter().all(|block| matches!(block, Block::ToolResult { .. })) =>
+            {
+                since_piece += tokens_of_blocks(content);
+            }
+            Body::System { .. } => {}
+            Body::Assistant { .. } | Body::User { .. } | Body::Attachment(_) => break,
+        }
+    }
+    within
+}
+
+/// The newest response that says what it used.
+struct Response<'a> {
+    id: Option<&'a str>,
+    usage: &'a Usage,
+}
+
+impl Response<'_> {
+    /// Some servers give every response the same id; but no two that follow each other were asked with as much.
+    fn has_piece(&self, message: &Message) -> bool {
+        let asked_with = |usage: &Usage| usage.context_tokens() - usage.output_tokens;
+        match &message.body {
+            Body::Assistant { id: Some(id), usage, .. } => {
+                Some(id.as_str()) == self.id
+                    && usage.is_none_or(|usage| asked_with(&usage) == asked_with(self.usage))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Of what the model sees of the message.
@@ -76,11 +112,8 @@ pub fn tokens_of_message(message: &Message) -> u64 {
     }
 }
 
-fn response_id(message: &Message) -> Option<&str> {
-    match &message.body {
-        Body::Assistant { id, .. } => id.as_deref(),
-        _ => None,
-    }
+fn tokens_of_messages(messages: &[Arc<Message>]) -> u64 {
+    messages.iter().map(|message| tokens_of_message(message)).sum()
 }
 
 fn tokens_of_block(block: &Block) -> u64 {

@@ -2,6 +2,7 @@
 //!
 //! Owns what a conversation *is* and how it survives on disk. Never talks to a model, an editor or a tool.
 
+mod excerpt;
 pub mod listing;
 pub mod message;
 pub mod pairing;
@@ -20,10 +21,10 @@ pub use message::{
     Attachment, Block, Body, Flags, Message, RequestMessage, ResultContent, Role, SYNTHETIC_MODEL, SessionId,
     StopReason, Usage,
 };
-pub use pairing::{INTERRUPTED, unanswered_tool_uses};
+pub use pairing::INTERRUPTED;
 pub use record::{
     COMPACT_BOUNDARY, CostState, DecodeError, ModelCost, Prefix, Record, Stamp, decode, transcript_path,
 };
 pub use request::request_messages;
-pub use resume::{Branch, LoadError, Loaded, Strategy, branches, load, load_branch};
+pub use resume::{LoadError, Loaded, Strategy, load};
 pub use transcript::{Transcript, TranscriptError};

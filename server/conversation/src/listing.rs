@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
+    excerpt::one_line,
     message::SessionId,
     record::{Record, decode},
 };
@@ -100,14 +101,14 @@ fn summarise(session: &SessionId, path: &Path) -> io::Result<Option<Summary>> {
         return Ok(None);
     }
     let tail = Tail::read(&mut file, bytes)?;
-    let first_prompt = shorten(head.prompt.as_deref().unwrap_or_default(), PROMPT_CHARS);
+    let first_prompt = one_line(head.prompt.as_deref().unwrap_or_default(), PROMPT_CHARS);
     let custom = tail.custom_title.and_then(|(line, _)| title(&line)).or(head.custom_title);
     let generated = tail.generated_title.and_then(|line| title(&line)).or(head.generated_title);
     let given =
-        custom.or(generated).map(|title| shorten(&title, TITLE_CHARS)).filter(|title| !title.is_empty());
+        custom.or(generated).map(|title| one_line(&title, TITLE_CHARS)).filter(|title| !title.is_empty());
     let title = given.unwrap_or_else(|| match first_prompt.is_empty() {
         true => UNTITLED.to_owned(),
-        false => shorten(&first_prompt, TITLE_CHARS),
+        false => one_line(&first_prompt, TITLE_CHARS),
     });
     let now = Timestamp::now();
     let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -141,23 +142,6 @@ fn cost_usd(line: &[u8]) -> Option<f64> {
         Record::Cost(cost) => Some(cost.cost_usd()),
         _ => None,
     }
-}
-
-/// On one line.
-fn shorten(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if let Some((cut, _)) = line.char_indices().nth(limit) {
-            line.truncate(cut);
-            line.push('…');
-            break;
-        }
-    }
-    line
 }
 
 /// The text of a summary record that speaks of a message among `bytes`.

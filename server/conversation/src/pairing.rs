@@ -3,36 +3,11 @@
 //! A result answers a call of the response directly before it, and only there: the API accepts it nowhere
 //! else. [`request_messages`](crate::request_messages) renders by this rule, a resume repairs by it.
 
-use std::sync::Arc;
-
 use crate::message::{Block, Body, Message, ResultContent};
 
 /// What the model is told about a call whose result never came.
 pub const INTERRUPTED: &str =
     "The tool call was interrupted before it finished: there is no result, and it may have had an effect.";
-
-/// The ids of the calls on the thread that have no result, in the order of the calls.
-pub fn unanswered_tool_uses(thread: &[Arc<Message>]) -> Vec<String> {
-    let mut calls = OpenCalls::default();
-    let mut unanswered = Vec::new();
-    for message in thread {
-        match &message.body {
-            Body::Assistant { .. } => unanswered.extend(calls.response(message)),
-            Body::User { content } => {
-                calls.replied();
-                for block in content {
-                    if let Block::ToolResult { tool_use_id, .. } = block {
-                        calls.answer(tool_use_id);
-                    }
-                }
-            }
-            Body::Attachment(_) => calls.replied(),
-            Body::System { .. } => {}
-        }
-    }
-    unanswered.extend(calls.finish());
-    unanswered
-}
 
 pub(crate) fn interrupted_result(tool_use_id: String) -> Block {
     Block::ToolResult { tool_use_id, content: ResultContent::Text(INTERRUPTED.to_owned()), is_error: true }
@@ -51,10 +26,14 @@ impl OpenCalls {
         let Body::Assistant { content, .. } = &message.body else { return Vec::new() };
         let left_over = if self.response.continues_with(message) { Vec::new() } else { self.finish() };
         self.response = ResponseKey::of(message);
-        self.waiting.extend(content.iter().filter_map(|block| match block {
-            Block::ToolUse { id, .. } => Some(id.clone()),
-            _ => None,
-        }));
+        for block in content {
+            // A call that the response repeats is one call.
+            if let Block::ToolUse { id, .. } = block
+                && !self.waiting.contains(id)
+            {
+                self.waiting.push(id.clone());
+            }
+        }
         left_over
     }
 
@@ -116,25 +95,32 @@ impl ResponseKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{assistant, result, tool_use, user};
+    use crate::sample::{assistant, tool_use};
 
     #[test]
-    fn names_open_calls_in_their_order() {
-        let thread = [
-            user(1, "go"),
-            assistant(2, "a", vec![tool_use("t1"), tool_use("t2"), tool_use("t3")]),
-            result(3, "t2"),
-        ];
-        assert_eq!(unanswered_tool_uses(&thread), ["t1", "t3"]);
+    fn calls_wait_in_their_order_and_a_repeated_one_waits_once() {
+        let mut calls = OpenCalls::default();
+        let content = ["t1", "t2", "t1", "t3"].map(tool_use).to_vec();
+        assert_eq!(calls.response(&assistant(1, "a", content)), Vec::<String>::new());
+        assert!(calls.answer("t2"));
+        assert!(!calls.answer("t2"));
+        assert_eq!(calls.finish(), ["t1", "t3"]);
     }
 
     #[test]
     fn a_result_behind_the_next_response_answers_nothing() {
-        let thread = [
-            assistant(1, "a", vec![tool_use("t1")]),
-            assistant(2, "b", vec![Block::text("next")]),
-            result(3, "t1"),
-        ];
-        assert_eq!(unanswered_tool_uses(&thread), ["t1"]);
+        let mut calls = OpenCalls::default();
+        calls.response(&assistant(1, "a", vec![tool_use("t1")]));
+        assert_eq!(calls.response(&assistant(2, "b", vec![Block::text("next")])), ["t1"]);
+        assert!(!calls.answer("t1"));
+    }
+
+    #[test]
+    fn an_id_that_each_response_uses_again_waits_each_time() {
+        let mut calls = OpenCalls::default();
+        for (number, response) in [(1, "a"), (2, "b")] {
+            assert!(calls.response(&assistant(number, response, vec![tool_use("call_0")])).is_empty());
+            assert!(calls.answer("call_0"));
+        }
     }
 }

@@ -33,7 +33,10 @@ pub const COMPACT_BOUNDARY: &str = "compact_boundary";
 pub(crate) const PREFIX: &str = "reverie-prefix";
 pub(crate) const COST: &str = "reverie-cost";
 pub(crate) const READ_FILES: &str = "reverie-read-files";
+pub(crate) const MODE: &str = "reverie-mode";
 pub(crate) const CUSTOM_TITLE: &str = "custom-title";
+/// Claude Code's; ours name the turn besides.
+pub(crate) const QUEUE_OPERATION: &str = "queue-operation";
 
 /// Where a session's transcript is.
 pub fn transcript_path(directory: &Path, session: &SessionId) -> PathBuf {
@@ -59,6 +62,17 @@ pub enum Record {
     Cost(CostState),
     /// What the file tools have seen, in their own form.
     ReadFiles(Value),
+    /// How far tools may go without asking, by the mode's name; the last one counts.
+    Mode(String),
+    /// A prompt waits behind the turn that runs.
+    Queued {
+        turn: String,
+        text: String,
+    },
+    /// It waits no longer: it runs, or was given up on purpose.
+    Dequeued {
+        turn: String,
+    },
     /// Of another program or a later version.
     Unknown(Value),
 }

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// Roles alternate; every tool call is followed by its results in call order; empty text, results without a
-/// call, and thinking that nothing follows are left out, since the API refuses them.
+/// call, and thinking that nothing follows are left out, since the API refuses them. A result belongs to a call of
+/// the response right before it; an id that an earlier response has used is given another name.
 pub fn request_messages<'a>(thread: impl IntoIterator<Item = &'a Message>) -> Vec<RequestMessage> {
     let mut rendering = Rendering::default();
     for message in thread {
@@ -34,12 +35,21 @@ struct Rendering<'a> {
     key: ResponseKey,
     response: Vec<Block>,
     /// The calls of the response, in order.
-    calls: Vec<&'a str>,
+    calls: Vec<Call<'a>>,
     results: HashMap<String, Block>,
     /// The user's side but for the results.
     others: Vec<Block>,
-    /// Every call rendered so far; ids are unique in a request.
-    known_calls: HashSet<&'a str>,
+    /// Every id rendered so far: ids are unique in a request.
+    rendered_ids: HashSet<String>,
+    /// How often an id had to be told apart from an earlier one.
+    repetitions: HashMap<&'a str, u32>,
+}
+
+/// A call of the response at hand.
+struct Call<'a> {
+    id: &'a str,
+    /// The id in the request: another one if an earlier response has used it.
+    rendered_id: String,
 }
 
 impl<'a> Rendering<'a> {
@@ -50,16 +60,29 @@ impl<'a> Rendering<'a> {
         self.key = ResponseKey::of(message);
         for block in content {
             match block {
-                Block::ToolUse { id, .. } => {
-                    if self.known_calls.insert(id) {
-                        self.calls.push(id);
-                        self.response.push(block.clone());
-                    }
+                // Within one response, an id names one call.
+                Block::ToolUse { id, .. } if self.calls.iter().any(|call| call.id == id) => {}
+                Block::ToolUse { id, name, input } => {
+                    let rendered_id = self.unique_id(id);
+                    let (id_in_request, name, input) = (rendered_id.clone(), name.clone(), input.clone());
+                    self.response.push(Block::ToolUse { id: id_in_request, name, input });
+                    self.calls.push(Call { id, rendered_id });
                 }
                 block if is_blank(block) => {}
                 block => self.response.push(block.clone()),
             }
         }
+    }
+
+    /// Depends on what came before alone, so that it stays the same however the thread goes on.
+    fn unique_id(&mut self, id: &'a str) -> String {
+        let mut candidate = id.to_owned();
+        while !self.rendered_ids.insert(candidate.clone()) {
+            let repetitions = self.repetitions.entry(id).or_insert(1);
+            *repetitions += 1;
+            candidate = format!("{id}-{repetitions}");
+        }
+        candidate
     }
 
     fn user_block(&mut self, block: &Block) {
@@ -82,7 +105,8 @@ impl<'a> Rendering<'a> {
 
         let mut reply = Vec::with_capacity(self.calls.len() + self.others.len());
         for call in self.calls.drain(..) {
-            reply.push(self.results.remove(call).unwrap_or_else(|| interrupted_result(call.to_owned())));
+            let result = self.results.remove(call.id).map(|result| with_id(result, &call.rendered_id));
+            reply.push(result.unwrap_or_else(|| interrupted_result(call.rendered_id)));
         }
         self.results.clear();
         reply.append(&mut self.others);
@@ -99,6 +123,13 @@ impl<'a> Rendering<'a> {
             _ => self.messages.push(RequestMessage { role, content }),
         }
     }
+}
+
+fn with_id(mut result: Block, id: &str) -> Block {
+    if let Block::ToolResult { tool_use_id, .. } = &mut result {
+        id.clone_into(tool_use_id);
+    }
+    result
 }
 
 fn is_blank(block: &Block) -> bool {

@@ -9,6 +9,7 @@ mod repair;
 mod report;
 
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -50,6 +51,8 @@ pub struct Loaded {
     pub thread: Vec<Arc<Message>>,
     /// To be appended to the transcript, in this order, before anything else.
     pub new_messages: Vec<Arc<Message>>,
+    /// To be appended after them, so that what is told now is not told again by the next resume.
+    pub new_records: Vec<Record>,
     pub prefix: Option<Prefix>,
     /// Given by the user, else generated; `None`: the first prompt has to do.
     pub title: Option<String>,
@@ -57,6 +60,10 @@ pub struct Loaded {
     /// Oldest first.
     pub read_files: Vec<Value>,
     pub cwd: Option<PathBuf>,
+    /// The mode's name, if it was ever recorded.
+    pub mode: Option<String>,
+    /// Prompts that waited behind a turn and never ran, oldest first.
+    pub queued: Vec<String>,
     /// One sentence for each kind of thing that was not as it should be.
     pub repairs: Vec<String>,
 }
@@ -71,45 +78,12 @@ pub enum LoadError {
     Io(#[from] io::Error),
 }
 
-/// The end of one branch of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
-    pub leaf: Uuid,
-    /// From the root or the last compact boundary to the leaf.
-    pub messages: usize,
-}
-
 /// Loads the branch with the newest message. `None`: the best strategy that yields something.
 pub fn load(directory: &Path, session: &SessionId, strategy: Option<Strategy>) -> Result<Loaded, LoadError> {
-    load_with(directory, session, strategy, None)
-}
-
-/// Loads the thread that ends at `leaf`, which need not be the end of a branch.
-pub fn load_branch(directory: &Path, session: &SessionId, leaf: Uuid) -> Result<Loaded, LoadError> {
-    load_with(directory, session, Some(Strategy::Full), Some(leaf))
-}
-
-/// All branches of the session, the one with the newest message first.
-pub fn branches(directory: &Path, session: &SessionId) -> Result<Vec<Branch>, LoadError> {
-    let scan = scan_session(&transcript_path(directory, session))?;
-    let index = Index::new(&scan.entries);
-    let leaves = index.leaves().into_iter().filter_map(|leaf| {
-        let uuid = scan.entries.get(leaf)?.uuid;
-        Some(Branch { leaf: uuid, messages: index.walk(leaf).path.len() })
-    });
-    Ok(leaves.collect())
-}
-
-fn load_with(
-    directory: &Path,
-    session: &SessionId,
-    strategy: Option<Strategy>,
-    leaf: Option<Uuid>,
-) -> Result<Loaded, LoadError> {
     let path = transcript_path(directory, session);
     let mut scan = scan_session(&path)?;
     let mut report = Report::default();
-    let chosen = choose(&scan, leaf, &mut report);
+    let chosen = choose(&scan, &mut report);
     let extras = read_extras(&path, &scan)?;
     // The index of a long file is large; what follows needs only what was chosen from it.
     scan.entries = Vec::new();
@@ -123,11 +97,14 @@ fn load_with(
         strategy: Strategy::Full,
         thread: paired.thread,
         new_messages: paired.new_messages,
+        new_records: extras.queued.iter().map(|(turn, _)| Record::Dequeued { turn: turn.clone() }).collect(),
         prefix: extras.prefix,
         title: extras.title,
         cost: extras.cost,
         read_files: extras.read_files,
         cwd: extras.cwd,
+        mode: extras.mode,
+        queued: extras.queued.into_iter().map(|(_, text)| text).collect(),
         repairs: Vec::new(),
     };
     loaded.strategy = strategy.unwrap_or(match loaded.thread.is_empty() {
@@ -171,14 +148,10 @@ struct Wanted {
     parent: Option<Option<Uuid>>,
 }
 
-fn choose(scan: &Scan, leaf: Option<Uuid>, report: &mut Report) -> Chosen {
+fn choose(scan: &Scan, report: &mut Report) -> Chosen {
     let index = Index::new(&scan.entries);
     report.duplicates = index.duplicates;
-    let leaf = match leaf {
-        Some(uuid) => index.find(uuid),
-        None => index.newest_leaf(),
-    };
-    let Some(leaf) = leaf else {
+    let Some(leaf) = index.newest_leaf() else {
         let newest = scan.entries.iter().filter(|entry| entry.kind != Kind::Link).rev().take(LARGEST_BESIDE);
         let mut stray: Vec<Wanted> = newest.map(|entry| wanted(entry, None)).collect();
         stray.reverse();
@@ -220,6 +193,9 @@ struct ReadExtras {
     cost: CostState,
     read_files: Vec<Value>,
     cwd: Option<PathBuf>,
+    mode: Option<String>,
+    /// Turn and text.
+    queued: Vec<(String, String)>,
     git_branch: Option<String>,
     has_state: bool,
 }
@@ -244,6 +220,20 @@ fn read_extras(path: &Path, scan: &Scan) -> io::Result<ReadExtras> {
             extras.read_files.push(files);
         }
     }
+    if let Some(Record::Mode(mode)) = record(&places.mode)? {
+        extras.mode = Some(mode);
+    }
+    let mut dequeued = HashSet::new();
+    for place in &places.queue_operations {
+        match record(&Some(*place))? {
+            Some(Record::Queued { turn, text }) => extras.queued.push((turn, text)),
+            Some(Record::Dequeued { turn }) => {
+                dequeued.insert(turn);
+            }
+            _ => {}
+        }
+    }
+    extras.queued.retain(|(turn, _)| !dequeued.contains(turn));
     let field = |record: Option<Record>, name: &str| match record {
         Some(Record::Unknown(value)) => value.get(name).and_then(Value::as_str).map(str::to_owned),
         _ => None,

@@ -18,7 +18,9 @@ use uuid::Uuid;
 
 pub(crate) use envelope::Envelope;
 
-use crate::record::{COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORMAT_VERSION, PREFIX, READ_FILES, identity};
+use crate::record::{
+    COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORMAT_VERSION, MODE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
+};
 
 /// A longer line is skipped and reported rather than held in memory.
 const LONGEST_LINE: u64 = 128 << 20;
@@ -47,7 +49,7 @@ const FOREIGN_KINDS: &[&str] = &[
     "permission-mode",
     "pr-link",
     "progress",
-    "queue-operation",
+    QUEUE_OPERATION,
     "speculation-accept",
     "summary",
     "tag",
@@ -114,6 +116,9 @@ pub(crate) struct Extras {
     pub(crate) generated_title: Option<Place>,
     pub(crate) summaries: Vec<Place>,
     pub(crate) read_files: Vec<Place>,
+    pub(crate) mode: Option<Place>,
+    /// Those that name a turn.
+    pub(crate) queue_operations: Vec<Place>,
 }
 
 #[derive(Debug, Default)]
@@ -236,7 +241,7 @@ impl Scan {
             "system" => Kind::System,
             "attachment" => Kind::Attachment,
             _ => {
-                self.other_record(name, place);
+                self.other_record(envelope, place);
                 Kind::Link
             }
         };
@@ -255,11 +260,13 @@ impl Scan {
         });
     }
 
-    fn other_record(&mut self, kind: &str, place: Place) {
-        match kind {
+    fn other_record(&mut self, envelope: &Envelope<'_>, place: Place) {
+        match envelope.kind() {
             PREFIX => self.extras.prefix = Some(place),
             COST => self.extras.cost = Some(place),
             READ_FILES => self.extras.read_files.push(place),
+            MODE => self.extras.mode = Some(place),
+            QUEUE_OPERATION if envelope.names_turn() => self.extras.queue_operations.push(place),
             CUSTOM_TITLE => self.extras.custom_title = Some(place),
             "ai-title" => self.extras.generated_title = Some(place),
             "summary" => self.extras.summaries.push(place),
@@ -278,6 +285,8 @@ impl Scan {
         extras.generated_title = newer.generated_title.or(extras.generated_title);
         extras.summaries.extend(newer.summaries);
         extras.read_files.extend(newer.read_files);
+        extras.mode = newer.mode.or(extras.mode);
+        extras.queue_operations.extend(newer.queue_operations);
         let (damage, more) = (&mut self.damage, next.damage);
         damage.first_bad_line = damage.first_bad_line.or(more.first_bad_line.map(|line| self.lines + line));
         damage.bad_lines += more.bad_lines;

@@ -63,23 +63,6 @@ impl<'a> Index<'a> {
         (0..self.entries.len()).rev().find(|position| self.is_main_message(*position))
     }
 
-    /// The newest message of every branch, newest first.
-    pub(crate) fn leaves(&self) -> Vec<usize> {
-        let mut has_child = vec![false; self.entries.len()];
-        for (position, entry) in self.entries.iter().enumerate() {
-            if !self.is_duplicate(position)
-                && let Some(mark) = self.find(entry.parent).and_then(|parent| has_child.get_mut(parent))
-            {
-                *mark = true;
-            }
-        }
-        let open = has_child.iter().enumerate().filter(|(_, has_child)| !**has_child);
-        let mut leaves: Vec<usize> =
-            open.map(|(position, _)| position).filter(|p| self.is_main_message(*p)).collect();
-        leaves.reverse();
-        leaves
-    }
-
     /// From the leaf to the root, or to the newest compact boundary on the way: what is older is not sent.
     pub(crate) fn walk(&self, leaf: usize) -> Walk {
         let mut walk = Walk::default();
@@ -315,12 +298,6 @@ mod tests {
         chain[1].boundary = true;
         chain[3].kind = Kind::Link;
         assert_eq!(walk(&chain), Walk { path: vec![1, 2, 4], ..Walk::default() });
-    }
-
-    #[test]
-    fn leaves_are_the_ends_of_the_branches() {
-        let chain = entries(&[(1, 0), (2, 1), (3, 2), (4, 1)]);
-        assert_eq!(Index::new(&chain).leaves(), [3, 2]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The file a session is written to: append-only, one record a line, one `write` a record.
 //!
 //! A record is safe from a crash of ours once [`Transcript::append`] has returned `Ok`, and from a power cut
-//! after [`Transcript::sync`]. Reading is [`load`](crate::load)'s business.
+//! after [`Transcript::sync`]. What the disk refuses waits in memory, within a bound. Reading is
+//! [`load`](crate::load)'s business; it may begin while a transcript is open, for opening changes nothing.
 
 mod lines;
 
@@ -35,17 +36,18 @@ pub enum TranscriptError {
     /// Show it. The record is kept in memory and written with the next one that can be written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Show it. So much is waiting to be written that this record was not kept.
+    /// Show it. So much is waiting to be written that this record was not kept; see [`Transcript::lost`].
     #[error("the transcript could not be written for too long; the newest records are lost")]
     Full,
-    /// The record cannot be put into JSON; nothing was written.
+    /// The record cannot be put into JSON; nothing was written, and it counts as lost.
     #[error("the record cannot be written: {0}")]
     Encode(#[from] serde_json::Error),
 }
 
 struct State {
-    /// `None` until the first append of a new session.
-    lines: Option<Lines<File>>,
+    /// Without a file until the first append of a new session, and for as long as there can be none.
+    lines: Lines<File>,
+    lost: usize,
     buffer: Vec<u8>,
     title: Repeated,
     cost: Repeated,
@@ -61,8 +63,13 @@ struct Repeated {
 impl Transcript {
     /// A new session. There is nothing on disk until the first append.
     pub fn create(directory: &Path, stamp: Stamp) -> Self {
-        let state =
-            State { lines: None, buffer: Vec::new(), title: Repeated::default(), cost: Repeated::default() };
+        let state = State {
+            lines: Lines::without_writer(),
+            lost: 0,
+            buffer: Vec::new(),
+            title: Repeated::default(),
+            cost: Repeated::default(),
+        };
         Self { path: transcript_path(directory, &stamp.session), stamp, state: Mutex::new(state) }
     }
 
@@ -76,32 +83,64 @@ impl Transcript {
     }
 
     /// Writes one whole line with one `write`. After an error that is worth a new try the record waits in
-    /// memory; `Ok` means that it and all before it are in the file.
+    /// memory, also when there is no file yet; `Ok` means that it and all before it that are not
+    /// [`lost`](Self::lost) are in the file.
     pub fn append(&self, record: &Record) -> Result<(), TranscriptError> {
         let mut state = self.state();
-        if state.lines.is_none() {
-            let file = self.create_file()?;
-            state.connect(file)?;
-        }
         let mut line = std::mem::take(&mut state.buffer);
         line.clear();
-        let written = encode(record, &self.stamp, &mut line)
-            .map_err(TranscriptError::from)
-            .and_then(|()| state.append(record, &line));
+        let written = encode(record, &self.stamp, &mut line).map_err(TranscriptError::from).and_then(|()| {
+            let connected = self.connect(&mut state);
+            match state.append(record, &line) {
+                // Why there is no file says more than that there is none.
+                Err(TranscriptError::Io(error)) => connected.and(Err(error.into())),
+                written => written,
+            }
+        });
+        state.lost += usize::from(matches!(written, Err(TranscriptError::Full | TranscriptError::Encode(_))));
         state.buffer = line;
         written
     }
 
-    /// Returns when everything appended is on the disk itself.
+    /// How many records will never be in the file: there was no room to keep them until it could be written.
+    pub fn lost(&self) -> usize {
+        self.state().lost
+    }
+
+    /// Returns when everything appended is on the disk itself. Holds up nobody who appends meanwhile.
     pub fn sync(&self) -> Result<(), TranscriptError> {
-        let mut state = self.state();
-        let Some(lines) = &mut state.lines else { return Ok(()) };
-        lines.flush()?;
-        Ok(lines.writer().sync_data()?)
+        match self.flushed_file()? {
+            Some(file) => Ok(file.sync_data()?),
+            None => Ok(()),
+        }
+    }
+
+    /// The same with another stamp: where a session worked is in its file, which is locked before it is read.
+    #[must_use]
+    pub fn stamped(self, stamp: Stamp) -> Self {
+        Self { stamp, ..self }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// `None` if there is nothing to be in it.
+    fn flushed_file(&self) -> Result<Option<File>, TranscriptError> {
+        let mut state = self.state();
+        if state.lines.is_waiting() {
+            self.connect(&mut state)?;
+            state.lines.flush()?;
+        }
+        Ok(state.lines.writer().map(File::try_clone).transpose()?)
+    }
+
+    fn connect(&self, state: &mut State) -> Result<(), TranscriptError> {
+        if state.lines.writer().is_some() {
+            return Ok(());
+        }
+        let file = self.create_file()?;
+        state.connect(file)
     }
 
     fn create_file(&self) -> io::Result<File> {
@@ -146,26 +185,35 @@ impl State {
             self.title.restore(tail.custom_title);
             self.cost.restore(tail.cost);
         }
-        self.lines = Some(Lines::new(file, last != [b'\n']));
+        self.lines.set_writer(file, last != [b'\n']);
         Ok(())
     }
 
     fn append(&mut self, record: &Record, line: &[u8]) -> Result<(), TranscriptError> {
-        let Some(lines) = &mut self.lines else { return Ok(()) };
-        lines.append(line)?;
+        let written = self.lines.append(line);
+        if matches!(written, Err(TranscriptError::Full)) {
+            return written;
+        }
         match record {
             Record::Title(_) => self.title.written(line),
             Record::Cost(_) => self.cost.written(line),
-            Record::Message(_) | Record::Prefix(_) | Record::ReadFiles(_) | Record::Unknown(_) => {}
+            Record::Message(_)
+            | Record::Prefix(_)
+            | Record::ReadFiles(_)
+            | Record::Mode(_)
+            | Record::Queued { .. }
+            | Record::Dequeued { .. }
+            | Record::Unknown(_) => {}
         }
         for repeated in [&mut self.title, &mut self.cost] {
             repeated.bytes_since += line.len() as u64;
-            if !repeated.line.is_empty() && repeated.bytes_since > REPEAT_AFTER {
-                lines.append(&repeated.line)?;
+            // What waits is not made longer by what can be said again later.
+            if written.is_ok() && !repeated.line.is_empty() && repeated.bytes_since > REPEAT_AFTER {
+                self.lines.append(&repeated.line)?;
                 repeated.bytes_since = repeated.line.len() as u64;
             }
         }
-        Ok(())
+        written
     }
 }
 
@@ -177,7 +225,8 @@ impl Repeated {
     }
 
     fn restore(&mut self, found: Option<(Vec<u8>, u64)>) {
-        if let Some((line, bytes_since)) = found {
+        // What waits to be written is newer than what the file has.
+        if let Some((line, bytes_since)) = found.filter(|_| self.line.is_empty()) {
             *self = Self { line, bytes_since };
         }
     }

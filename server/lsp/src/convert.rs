@@ -135,10 +135,10 @@ fn notice_level(level: NoticeLevel) -> protocol::NoticeLevel {
 }
 
 fn todo_item(item: agent::TodoItem) -> TodoItem {
-    let status = match item.status.as_str() {
-        "completed" => TodoStatus::Completed,
-        "in_progress" => TodoStatus::InProgress,
-        _ => TodoStatus::Pending,
+    let status = match item.status {
+        agent::TodoStatus::Completed => TodoStatus::Completed,
+        agent::TodoStatus::InProgress => TodoStatus::InProgress,
+        agent::TodoStatus::Pending => TodoStatus::Pending,
     };
     TodoItem { content: item.content, status, active_form: item.active_form }
 }

@@ -1,12 +1,12 @@
 //! The client as the agent and the workspace see it: someone to tell, to ask, and to hand edits to.
 //!
 //! Asks through `reverie/*` where the client announced it, else through `window/showMessageRequest`, which every client
-//! may be sent; where nobody answers, the answer is no.
+//! may be sent; where nobody answers, the answer is no. How long an edit or a save may take is for the workspace to say,
+//! which knows what follows from silence; it drops the future then, and that withdraws the request.
 
 use std::{
     path::Path,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use agent::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion, SessionEvent};
@@ -27,10 +27,6 @@ use crate::{
     outbound::{Asked, Outbound},
 };
 
-/// How long the client may take to apply an edit.
-const EDIT_LIMIT: Duration = Duration::from_secs(10);
-/// How long it may take to save a document: formatters run then.
-const SAVE_LIMIT: Duration = Duration::from_secs(30);
 /// How much of a preview a message box can bear.
 const MAX_SHOWN_PREVIEW: usize = 1_500;
 
@@ -113,10 +109,7 @@ impl Editor for EditorFrontend {
         let params = json!({ "label": label, "edit": edit });
         let asked = self.outbound.request(None, "workspace/applyEdit", &params);
         Box::pin(async move {
-            let answer = tokio::time::timeout(EDIT_LIMIT, asked)
-                .await
-                .map_err(|_elapsed| EditRefused::Refused("it did not answer in time".to_owned()))?
-                .map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
+            let answer = asked.await.map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
             if answer.get("applied") == Some(&Value::Bool(true)) {
                 return Ok(());
             }
@@ -136,10 +129,7 @@ impl Editor for EditorFrontend {
         let params = SaveDocumentParams { uri: self.documents.uri(path) };
         let asked = self.outbound.request(None, DocumentSave::NAME, &params);
         Box::pin(async move {
-            let answer = tokio::time::timeout(SAVE_LIMIT, asked)
-                .await
-                .map_err(|_elapsed| EditRefused::Refused("it did not answer in time".to_owned()))?
-                .map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
+            let answer = asked.await.map_err(|error| EditRefused::Refused(error.message.into_owned()))?;
             let result: SaveDocumentResult =
                 serde_json::from_value(answer).map_err(|error| EditRefused::Refused(error.to_string()))?;
             Ok(result.saved)

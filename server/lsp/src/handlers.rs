@@ -1,7 +1,8 @@
 //! The `reverie/*` requests: parse, call, convert.
 //!
-//! A handler either returns at once or hands its work to a thread that may block; none runs a turn or waits for the
-//! client. Called in wire order, so that a cancel sent after a prompt finds the turn.
+//! What changes a session does so before its first wait and is called in wire order, so that a cancel sent after a
+//! prompt finds the turn. What only reads hands its work to a thread that may block. None runs a turn or waits for the
+//! client.
 
 mod context;
 mod info;

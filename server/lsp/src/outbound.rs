@@ -11,6 +11,7 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use protocol::Update;
@@ -25,6 +26,9 @@ use tokio_util::sync::CancellationToken;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Response};
 
 use queue::{Queue, Step};
+
+/// How long the client may take to accept a progress token; a turn need not be shown as progress.
+const OFFER_LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Default)]
 pub(crate) struct Outbound(Arc<Shared>);
@@ -54,8 +58,8 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
-    /// Asks the client, after everything that `session` (or, without one, any session) has told so far. Dropping the
-    /// future withdraws the question: if it was not sent yet, it never is; else the client is told to drop it.
+    /// Asks the client, after everything that `session` (or, without one, any session) has told so far, and so after
+    /// the answer that holds it back. Dropping the future withdraws the question: if it was not sent yet, it never is; else the client is told to drop it.
     pub(crate) fn request(
         &self,
         session: Option<&str>,
@@ -102,14 +106,14 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
-    /// Shows a turn as work in progress, under a token that the client is asked to accept first.
+    /// Shows a turn as work in progress, under a token that the client is asked to accept first. Silence is a no.
     pub(crate) fn offer_progress(&self, session: &str, turn: &str) {
         let token = self.queue().offer_progress(session, turn);
         let asked =
             self.request(None, "window/workDoneProgress/create", &serde_json::json!({ "token": token }));
         let (outbound, turn) = (self.clone(), turn.to_owned());
         tokio::spawn(async move {
-            let accepted = asked.await.is_ok();
+            let accepted = matches!(tokio::time::timeout(OFFER_LIMIT, asked).await, Ok(Ok(_)));
             outbound.queue().progress_answered(&turn, accepted);
             outbound.0.wake.notify_one();
         });
@@ -182,7 +186,7 @@ pub(crate) struct Hold(Outbound);
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.queue().release();
+        self.0.queue().release(Instant::now());
         self.0.0.wake.notify_one();
     }
 }

@@ -145,10 +145,6 @@ impl Anthropic {
 const LARGEST_JSON: usize = 1024 * 1024;
 
 impl Provider for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
-    }
-
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>> {
         self.start(request).boxed()
     }

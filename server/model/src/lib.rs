@@ -28,9 +28,6 @@ use futures_util::future::BoxFuture;
 
 /// A service that answers requests. Dropping the future or the stream cancels the request.
 pub trait Provider: Send + Sync {
-    /// The name in front of the slash in `provider/model`.
-    fn name(&self) -> &'static str;
-
     /// One attempt, without retries: those are the caller's, which must tell the user about each (see `retry`).
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>>;
 }

@@ -36,10 +36,6 @@ impl Offline {
 }
 
 impl Provider for Offline {
-    fn name(&self) -> &'static str {
-        "offline"
-    }
-
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>> {
         let events = respond(&request).into_iter().map(Ok);
         std::future::ready(Ok(stream::iter(events).boxed())).boxed()

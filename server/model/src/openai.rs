@@ -4,9 +4,10 @@
 mod stream;
 mod wire;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use conversation::Block;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
@@ -64,6 +65,7 @@ impl OpenAi {
             bytes = body.len(),
             "request"
         );
+        let earlier_calls = call_ids(&request);
         drop(request);
         let mut headers = HeaderMap::new();
         if let Some(key) = &self.endpoint.secret {
@@ -85,18 +87,23 @@ impl OpenAi {
             }
             _ => sse::body(response, &origin, patience.idle),
         };
-        let decoder = stream::Completion::new(Arc::clone(&origin));
+        let decoder = stream::Completion::new(Arc::clone(&origin), earlier_calls);
         Ok(sse::events(body, decoder, origin, patience))
     }
+}
+
+fn call_ids(request: &Request) -> HashSet<String> {
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let ids = blocks.filter_map(|block| match block {
+        Block::ToolUse { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    ids.collect()
 }
 
 const LARGEST_JSON: usize = 4 * 1024 * 1024;
 
 impl Provider for OpenAi {
-    fn name(&self) -> &'static str {
-        "openai"
-    }
-
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>> {
         self.start(request).boxed()
     }

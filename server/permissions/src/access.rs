@@ -22,12 +22,28 @@ pub enum Access {
 }
 
 impl Access {
-    /// Calls that change nothing may run together.
+    /// Calls that change nothing may run together, and before the response they are part of has ended. What touches
+    /// the session changes it, or takes something from it that cannot be taken twice: its turn matters.
     pub fn is_read_only(&self) -> bool {
         match self {
-            Self::Session | Self::Read { .. } => true,
-            Self::Write { .. } => false,
+            Self::Read { .. } => true,
+            Self::Session | Self::Write { .. } => false,
             Self::Command { read_only, .. } => *read_only,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_reads_runs_together() {
+        let command = |read_only| Access::Command { command: "ls".to_owned(), read_only };
+        assert!(Access::Read { path: PathBuf::from("/a") }.is_read_only());
+        assert!(command(true).is_read_only());
+        assert!(!command(false).is_read_only());
+        assert!(!Access::Write { path: PathBuf::from("/a") }.is_read_only());
+        assert!(!Access::Session.is_read_only());
     }
 }

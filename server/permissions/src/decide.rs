@@ -77,13 +77,16 @@ impl Call<'_> {
     fn mode(&self) -> Option<Decision> {
         match self.policy.mode {
             Mode::Bypass => Some(allow("permissions are bypassed in this session")),
-            Mode::Plan if !self.access.is_read_only() => Some(deny(match self.access {
-                Access::Command { .. } => {
-                    "plan mode: only commands that change nothing run until the user approves the plan"
+            Mode::Plan => match self.access {
+                Access::Command { read_only: false, .. } => Some(deny(
+                    "plan mode: only commands that change nothing run until the user approves the plan",
+                )),
+                Access::Write { .. } => {
+                    Some(deny("plan mode: nothing is changed until the user approves the plan"))
                 }
-                _ => "plan mode: nothing is changed until the user approves the plan",
-            })),
-            Mode::Default | Mode::AcceptEdits | Mode::Plan => None,
+                Access::Session | Access::Read { .. } | Access::Command { read_only: true, .. } => None,
+            },
+            Mode::Default | Mode::AcceptEdits => None,
         }
     }
 

@@ -7,7 +7,9 @@ pub mod access;
 pub mod decide;
 pub mod modes;
 pub mod paths;
+mod programs;
 mod protected;
+pub mod read_filter;
 pub mod rules;
 pub mod suggest;
 #[cfg(test)]
@@ -16,5 +18,6 @@ mod testing;
 pub use access::Access;
 pub use decide::{Decision, Policy, decide};
 pub use modes::Mode;
+pub use read_filter::{ReadFilter, may_read};
 pub use rules::{Rule, RuleError, Rules};
 pub use suggest::suggest_rule;

@@ -28,6 +28,8 @@ const FILES: &[&str] = &[
     ".exrc",
     ".nvimrc",
     ".nvim.lua",
+    // The user's record of the rules that were granted.
+    "reverie-allowed.json",
 ];
 
 /// Below `.claude`: what is read as instructions to run something.
@@ -73,9 +75,15 @@ pub(crate) fn protected_part(place: &Place) -> Option<&'static str> {
 
 /// The part of the path that makes it a secret.
 pub(crate) fn secret_part(place: &Place, inside_workspace: bool, home: &Path) -> Option<&'static str> {
-    let home = Place::of(home);
+    secret_part_by(place, inside_workspace, &Place::of(home))
+}
+
+/// Likewise, where it is known already what the home really is.
+pub(crate) fn secret_part_by(place: &Place, inside_workspace: bool, home: &Place) -> Option<&'static str> {
     place.spellings().find_map(|path| {
-        let in_home = |secret: &&&str| home.spellings().any(|home| path.starts_with(home.join(secret)));
+        let below_home: Vec<&Path> =
+            home.spellings().filter_map(|home| path.strip_prefix(home).ok()).collect();
+        let in_home = |secret: &&&str| below_home.iter().any(|rest| rest.starts_with(secret));
         let outside = |secret: &&&str| {
             !inside_workspace && names(path).any(|part| same(part, secret) || is_variant(part, secret))
         };

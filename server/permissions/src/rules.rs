@@ -134,6 +134,14 @@ impl Rule {
         }
     }
 
+    /// The files that the rule is about, if it is about searching or reading some.
+    pub(crate) fn read_pattern(&self) -> Option<&PathPattern> {
+        match &self.matcher {
+            Matcher::Path(pattern) if matches!(self.tool.as_str(), "Read" | "Grep" | "Glob") => Some(pattern),
+            _ => None,
+        }
+    }
+
     /// Whether the rule was written with this file or folder name in it.
     pub(crate) fn spells_out(&self, name: &str) -> bool {
         matches!(self.matcher, Matcher::Path(_)) && self.text.contains(name)

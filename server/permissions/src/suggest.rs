@@ -6,6 +6,7 @@ use crate::{
     access::Access,
     decide::Policy,
     paths::Place,
+    programs::{file_name, is_runner, runs_others},
     protected::{protected_part, secret_part},
     rules::command::is_plain,
 };
@@ -19,7 +20,6 @@ const WITH_SUBCOMMANDS: &[&str] = &[
     "cargo",
     "composer",
     "deno",
-    "docker",
     "dotnet",
     "gh",
     "git",
@@ -35,7 +35,6 @@ const WITH_SUBCOMMANDS: &[&str] = &[
     "npx",
     "pip",
     "pnpm",
-    "podman",
     "poetry",
     "rails",
     "rustup",
@@ -45,61 +44,10 @@ const WITH_SUBCOMMANDS: &[&str] = &[
     "yarn",
 ];
 
-/// Programs that do too many things for a rule that says "with any arguments".
+/// Programs that do too many things for a rule that says "with any arguments", besides those that run others.
 const TOO_WIDE: &[&str] = &[
-    "awk",
-    "bash",
-    "chmod",
-    "chown",
-    "chroot",
-    "command",
-    "cp",
-    "curl",
-    "dash",
-    "dd",
-    "doas",
-    "env",
-    "eval",
-    "exec",
-    "find",
-    "fish",
-    "kill",
-    "killall",
-    "ksh",
-    "ln",
-    "mkfs",
-    "mount",
-    "mv",
-    "nc",
-    "nice",
-    "node",
-    "nohup",
-    "osascript",
-    "perl",
-    "php",
-    "pkill",
-    "powershell",
-    "python",
-    "python3",
-    "rm",
-    "rmdir",
-    "rsync",
-    "ruby",
-    "scp",
-    "sed",
-    "setsid",
-    "sh",
-    "shred",
-    "ssh",
-    "su",
-    "sudo",
-    "tee",
-    "time",
-    "timeout",
-    "truncate",
-    "wget",
-    "xargs",
-    "zsh",
+    "chmod", "chown", "cp", "curl", "dd", "docker", "kill", "killall", "ln", "mkfs", "mount", "mv", "nc",
+    "pkill", "podman", "rm", "rmdir", "rsync", "scp", "shred", "tee", "truncate", "wget",
 ];
 
 pub fn suggest_rule(tool: &str, access: &Access, policy: &Policy) -> String {
@@ -126,18 +74,23 @@ fn suggest_command(command: &str) -> String {
     let exact = || command.replace('\\', "\\\\").replace('*', "\\*");
     let mut words = command.split_whitespace();
     let Some(program) = words.next() else { return exact() };
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = file_name(program);
+    let subcommand = words.next();
     let is_word = |word: &str| {
         word.starts_with(|character: char| character.is_ascii_alphabetic())
             && word.chars().all(|character| character.is_ascii_alphanumeric() || "-_:".contains(character))
     };
     let is_program =
         program.chars().all(|character| character.is_ascii_alphanumeric() || "-_./+".contains(character));
-    if !is_plain(command) || !is_program || TOO_WIDE.contains(&name) {
+    let too_wide = TOO_WIDE.contains(&name) || runs_others(program, subcommand);
+    if !is_plain(command) || !is_program || too_wide {
         return exact();
     }
-    match words.next() {
-        Some(subcommand) if WITH_SUBCOMMANDS.contains(&name) && is_word(subcommand) => {
+    match subcommand {
+        // `npx tsx` runs what `tsx` runs.
+        Some(subcommand)
+            if WITH_SUBCOMMANDS.contains(&name) && is_word(subcommand) && !is_runner(subcommand) =>
+        {
             // Only single spaces, or the prefix would not fit the line it came from.
             let prefix = format!("{program} {subcommand}");
             if command.starts_with(&prefix) { format!("{prefix}:*") } else { exact() }
@@ -160,6 +113,10 @@ fn suggest_path(place: &Place, folder: Option<&Path>, policy: &Policy) -> String
         Some(folder) if folder.parent().is_some() => match in_root(&folder).as_deref() {
             // Right in the root the folder would be everything: the file then, or a root that is searched.
             Some("") => format!("/{}", in_root(real).unwrap_or_default()),
+            // At the start of a rule `~` would be the home, and spaces would be lost.
+            Some(rest) if rest.starts_with(|first: char| first == '~' || first.is_whitespace()) => {
+                format!("/{rest}/**")
+            }
             Some(rest) => format!("{rest}/**"),
             None => format!("/{}/**", escape(&folder)),
         },

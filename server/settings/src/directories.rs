@@ -40,6 +40,20 @@ pub fn git_root(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|ancestor| is_git_entry(&ancestor.join(".git"))).map(Path::to_path_buf)
 }
 
+/// The git folder of the worktree that holds the folder: where its `HEAD` is.
+pub fn git_dir(folder: &Path) -> Option<PathBuf> {
+    let git_entry = git_root(folder)?.join(".git");
+    if git_entry.is_dir() { Some(git_entry) } else { pointed_git_dir(&git_entry) }
+}
+
+/// The git folder of the main repository, where refs and configuration are; of a main worktree it is the same.
+pub fn common_git_dir(git_dir: &Path) -> PathBuf {
+    match read_small(&git_dir.join("commondir")) {
+        Some(common) => git_dir.join(common.trim()),
+        None => git_dir.to_owned(),
+    }
+}
+
 /// The root of the main repository, the same for all its worktrees. A submodule is a repository of its own.
 pub fn canonical_git_root(folder: &Path) -> Option<PathBuf> {
     let root = git_root(folder)?;
@@ -142,10 +156,15 @@ fn project_name(path: &Path) -> String {
 
 fn is_git_entry(path: &Path) -> bool {
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => path.join("HEAD").exists(),
-        Ok(metadata) => metadata.is_file() && pointed_git_dir(path).is_some(),
+        Ok(metadata) if metadata.is_dir() => has_head(path),
+        Ok(metadata) => metadata.is_file() && pointed_git_dir(path).is_some_and(|folder| has_head(&folder)),
         Err(_) => false,
     }
+}
+
+/// A pipe of that name would be waited for by whoever reads it.
+fn has_head(git_dir: &Path) -> bool {
+    fs::metadata(git_dir.join("HEAD")).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// What a `.git` file names with `gitdir: `.

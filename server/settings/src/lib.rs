@@ -4,6 +4,7 @@
 
 pub mod directories;
 pub mod environment;
+mod file;
 mod json;
 mod load;
 pub mod local;

@@ -1,18 +1,16 @@
 //! From layers to one snapshot: read, check, restrict, merge. Whatever is wrong becomes a diagnostic, and the
 //! rest still works.
 
-use std::{
-    fs,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
     Environment, Settings, directories,
+    file::read_text,
     json::{self, Document, join},
+    local,
     merge::Merged,
     restrict,
 };
@@ -100,7 +98,8 @@ impl Settings {
         for mut layer in layers(sources, &mut diagnostics) {
             remove_nulls(&mut layer.document.root);
             remove_invalid(&mut layer, &mut diagnostics);
-            restrict::apply(&mut layer, merged.root(), &mut diagnostics);
+            let granted = granted(&layer, sources, &mut diagnostics);
+            restrict::apply(&mut layer, merged.root(), &granted, &mut diagnostics);
             merged.add(&layer.source, &layer.document.root);
         }
         // Each layer was checked against the same type, so the whole fits it too.
@@ -108,6 +107,15 @@ impl Settings {
         settings.entries = merged.entries();
         Loaded { settings, diagnostics }
     }
+}
+
+/// The rules of the local file that count: see [`local`].
+fn granted(layer: &Layer, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
+    let Some(folder) = sources.folder.filter(|_| layer.author == Author::Local) else { return Vec::new() };
+    local::granted(sources.environment, folder).unwrap_or_else(|error| {
+        diagnostics.push(layer.diagnostic("permissions.allow", error.to_string()));
+        Vec::new()
+    })
 }
 
 /// What is listed with the source `default`; the rest of the defaults is "unset".
@@ -190,31 +198,6 @@ fn read(path: &Path, author: Author, diagnostics: &mut Vec<Diagnostic>) -> Optio
         }
     }
     Some(layer)
-}
-
-/// `None` if there is no such file. Pipes and devices are refused: reading one may never end.
-fn read_text(path: &Path) -> Result<Option<String>, String> {
-    const LARGEST: u64 = 4 * 1024 * 1024;
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error)
-            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(None);
-        }
-        Err(error) => return Err(format!("cannot be read: {error}")),
-    };
-    if !metadata.is_file() {
-        return Err("is not a regular file".to_owned());
-    }
-    if metadata.len() > LARGEST {
-        return Err(format!("is larger than {LARGEST} bytes"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    String::from_utf8(bytes).map(Some).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
 /// `null` means "not set": editors send it for every key that has no value.

@@ -27,7 +27,7 @@ impl Merged {
 
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        list(&self.root, "", &self.sources, &mut entries);
+        list(&self.root, "", Shown::Plain, &self.sources, &mut entries);
         entries.sort_by(|one, other| one.key.cmp(&other.key));
         entries
     }
@@ -79,27 +79,49 @@ fn forget(sources: &mut BTreeMap<String, Vec<String>>, path: &str) {
 fn list(
     object: &Map<String, Value>,
     parent: &str,
+    how: Shown,
     sources: &BTreeMap<String, Vec<String>>,
     entries: &mut Vec<Entry>,
 ) {
     for (name, value) in object {
         let key = join(parent, name);
+        let how = how.below(name);
         match value {
-            Value::Object(inner) if !inner.is_empty() => list(inner, &key, sources, entries),
+            Value::Object(inner) if !inner.is_empty() => list(inner, &key, how, sources, entries),
             _ => {
                 let source = sources.get(&key).map(|names| names.join(", ")).unwrap_or_default();
-                entries.push(Entry { value: shown(name, value), key, source });
+                entries.push(Entry { value: how.value(value), key, source });
             }
         }
     }
 }
 
 /// Entries go to views and logs: "secrets: never logged".
-fn shown(name: &str, value: &Value) -> Value {
-    let name = name.to_ascii_lowercase();
-    let secret = ["key", "token", "secret", "password", "credential"].iter().any(|word| name.contains(word));
-    match value {
-        Value::String(_) if secret => Value::from("********"),
-        _ => value.clone(),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Plain,
+    Masked,
+}
+
+impl Shown {
+    /// Environment variables and headers may hold anything, by any name.
+    fn below(self, name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let secret = ["key", "token", "secret", "password", "credential", "authorization"];
+        let masked =
+            matches!(name.as_str(), "env" | "headers") || secret.iter().any(|word| name.contains(word));
+        if masked { Self::Masked } else { self }
+    }
+
+    fn value(self, value: &Value) -> Value {
+        match value {
+            Value::String(_) if self == Self::Masked => Value::from("********"),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(inner) => {
+                let shown = inner.iter().map(|(name, value)| (name.clone(), self.below(name).value(value)));
+                Value::Object(shown.collect())
+            }
+            _ => value.clone(),
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     schema,
-    tool::{Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 /// Asks the user a question and waits for the answer. Use it when a choice is the user's and the answer cannot
@@ -39,10 +39,6 @@ impl Tool for AskUser {
 
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
         parse(input).map(|_| Access::Session)
-    }
-
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {

@@ -11,7 +11,7 @@ use crate::{
     bash::{MAX_OUTPUT_CHARS, with_notes},
     schema,
     shell::{self, Job, JobStatus},
-    tool::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 pub struct BashOutput;
@@ -39,10 +39,6 @@ impl Tool for BashOutput {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
         schema::parse::<Input>("BashOutput", input)?;
         Ok(Access::Session)
-    }
-
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {

@@ -9,6 +9,7 @@ use workspace::{Basis, FileText, ReadError, Route, WriteError};
 
 use crate::{
     diff, read,
+    read_state::Seen,
     tool::{Display, ToolContext, ToolFailure, ToolOutput},
 };
 
@@ -22,16 +23,33 @@ pub(crate) fn current(path: &Path, context: &ToolContext) -> Result<Option<FileT
 }
 
 /// Refuses what the model has not read, or not as it is now.
-pub(crate) fn require_read(path: &Path, context: &ToolContext) -> Result<(), ToolFailure> {
+pub(crate) fn require_read(path: &Path, context: &ToolContext) -> Result<Seen, ToolFailure> {
     let name = context.shown(path);
     let Some(seen) = context.reads.get(path) else {
         return Err(ToolFailure(format!("{name} has not been read yet; read it before changing it")));
     };
     match context.workspace.unchanged_since(path, &seen.fingerprint) {
-        Ok(true) => Ok(()),
+        Ok(true) => Ok(seen),
         Ok(false) => Err(modified(&name)),
         Err(error) => Err(read::failure(path, context, &error)),
     }
+}
+
+/// Likewise what it has not read to the end: to replace a file is to delete what is in it.
+pub(crate) fn require_whole(path: &Path, context: &ToolContext) -> Result<(), ToolFailure> {
+    let seen = require_read(path, context)?;
+    if seen.is_whole() {
+        return Ok(());
+    }
+    let name = context.shown(path);
+    Err(ToolFailure(match seen.lines {
+        (1, _) if seen.to_end => {
+            format!("{name} has lines too long to be shown whole, so not all of it was read; use Edit")
+        }
+        (first, last) => format!(
+            "{name} cannot be replaced: only lines {first} to {last} of it were read; read the rest or use Edit"
+        ),
+    }))
 }
 
 /// What the model is shown of a file after its change.
@@ -69,8 +87,10 @@ pub(crate) async fn write(
     })?;
     let line_count = new_text.lines().count();
     match shows {
-        Shows::Nothing => context.reads.wrote(path, written.fingerprint, line_count),
-        Shows::ChangedLines => context.reads.edited(path, written.fingerprint, line_count),
+        Shows::ChangedLines if !old_text.is_empty() => {
+            context.reads.edited(path, written.fingerprint, (old_text.lines().count(), line_count));
+        }
+        Shows::Nothing | Shows::ChangedLines => context.reads.wrote(path, written.fingerprint, line_count),
     }
 
     let mut text = said.to_owned();

@@ -15,7 +15,7 @@ use crate::{
     schema,
     search::{self, Above, Find, Finds, Hidden, Scope, Stop, Totals},
     shell::text::with_commas,
-    tool::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 const MAX_FILES: usize = 100;
@@ -54,10 +54,6 @@ impl Tool for Glob {
 
     fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
         Ok(Access::Read { path: parse(input, context)?.base })
-    }
-
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
@@ -129,10 +125,13 @@ fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) ->
             match entry {
                 Ok(entry) => {
                     if matcher.is_match(above.below(entry.path())) && is_file(&entry) {
-                        finds.add(match unsaved.contains_key(entry.path()) {
-                            true => Find::in_buffer(entry.path(), 1),
-                            false => Find::on_disk(entry.path(), 1),
-                        });
+                        if !(context.may_read)(entry.path()) {
+                            finds.add_withheld();
+                        } else if unsaved.contains_key(entry.path()) {
+                            finds.add(Find::in_buffer(entry.path(), 1));
+                        } else {
+                            finds.add(Find::on_disk(entry.path(), 1));
+                        }
                     }
                 }
                 Err(error) => finds.add_error(error.io_error()),
@@ -142,7 +141,11 @@ fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) ->
     });
     for path in unsaved.keys().filter(|path| !path.exists()) {
         if matcher.is_match(above.below(path)) {
-            finds.add(Find::in_buffer(path, 1));
+            if (context.may_read)(path) {
+                finds.add(Find::in_buffer(path, 1));
+            } else {
+                finds.add_withheld();
+            }
         }
     }
     finds
@@ -286,6 +289,29 @@ mod tests {
             text.ends_with("f099\n[100 of 130 files, the last changed first; narrow the pattern]"),
             "{text}"
         );
+    }
+
+    #[tokio::test]
+    async fn names_that_may_not_be_read_are_counted_only() {
+        let bench = tree(&["a.txt", "secrets/b.txt", "secrets/deep/c.txt"]).hiding("secrets");
+        let check = async |input: Value, expected: Expect| bench.run(&Glob, input).await.check(expected);
+        check(
+            json!({"pattern": "**/*.txt"}),
+            expect![[r#"
+            a.txt
+            [left out by permission rules: 2 files]
+            === shown as Files { paths: ["CWD/a.txt"] }"#]],
+        )
+        .await;
+        check(
+            json!({"pattern": "secrets/*"}),
+            expect![[r#"
+            No files match.
+            [`*` looks in one folder only; `**/*` looks in those below it too]
+            [left out by permission rules: 1 file]
+            === shown as Files { paths: [] }"#]],
+        )
+        .await;
     }
 
     #[tokio::test]

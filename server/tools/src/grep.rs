@@ -25,7 +25,7 @@ use crate::{
     schema,
     search::{self, Find, Hidden, Scope, Stop, Totals},
     shell::text::with_commas,
-    tool::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 /// Lines, or files where files are listed.
@@ -116,10 +116,6 @@ impl Tool for Grep {
         Ok(Access::Read { path: base(&input, context)? })
     }
 
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
-    }
-
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let query = parse(&input, &context)?;
@@ -177,7 +173,7 @@ fn run(query: &Query, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, 
     let matcher = engine::matcher(query)?;
     let metadata = std::fs::metadata(&query.base);
     let unsaved = search::unsaved_below(&query.base, &context.workspace);
-    let scan = scan::Scan { query, matcher: &matcher, unsaved: &unsaved, stop };
+    let scan = scan::Scan { query, matcher: &matcher, unsaved: &unsaved, may_read: &context.may_read, stop };
     let keep = query.limit.min(MAX_FILES_KEPT);
     let (found, binary) = match metadata {
         Ok(metadata) if metadata.is_dir() => {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     bash_output::report,
     schema,
-    tool::{Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 /// A process in the hands of the kernel may not even be killed; nobody should wait for it.
@@ -42,10 +42,6 @@ impl Tool for KillShell {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
         schema::parse::<Input>("KillShell", input)?;
         Ok(Access::Session)
-    }
-
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {

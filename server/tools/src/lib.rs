@@ -40,5 +40,5 @@ pub use read_state::{ReadState, Seen};
 pub use shell::{JobInfo, JobStatus, Shell};
 pub use todo_write::TodoWrite;
 pub use todos::{Todo, TodoStatus, Todos};
-pub use tool::{AgentHost, Display, Preview, Progress, Tool, ToolContext, ToolFailure, ToolOutput};
+pub use tool::{AgentHost, Display, MayRead, Preview, Progress, Tool, ToolContext, ToolFailure, ToolOutput};
 pub use write::Write;

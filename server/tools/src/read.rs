@@ -12,8 +12,9 @@ use workspace::{Lines, ReadError};
 
 use crate::{
     diff::push_numbered,
+    read_state::Seen,
     schema,
-    tool::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
+    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
 };
 
 /// Reads a text file and returns its lines with their numbers, as `cat -n` does: the number, a tab, the line.
@@ -58,10 +59,6 @@ impl Tool for Read {
         Ok(Access::Read { path: context.resolve("file_path", &input.file_path)? })
     }
 
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
-    }
-
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         Box::pin(blocking(move || read(&schema::parse(NAME, &input)?, &context)))
     }
@@ -84,8 +81,13 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolFailure>
 
     let numbered = number(&lines);
     let last_line = first_line + numbered.count - 1;
-    let full = first_line == 1 && !numbered.more && numbered.cut == 0;
-    context.reads.saw(&path, lines.fingerprint.clone(), (first_line, last_line), full);
+    let seen = Seen {
+        fingerprint: lines.fingerprint.clone(),
+        lines: (first_line, last_line),
+        to_end: !numbered.more,
+        cut: numbered.cut > 0,
+    };
+    context.reads.saw(&path, seen);
 
     let mut text = numbered.text;
     for note in notes(&path, context, &lines, (first_line, last_line), numbered.cut, numbered.more) {
@@ -158,7 +160,7 @@ fn nothing_there(
     lines: &Lines,
 ) -> Result<ToolOutput, ToolFailure> {
     if first_line == 1 {
-        context.reads.saw(path, lines.fingerprint.clone(), (1, 0), true);
+        context.reads.wrote(path, lines.fingerprint.clone(), 0);
         return Ok(ToolOutput::text(format!("({} exists but is empty)", context.shown(path))));
     }
     Err(ToolFailure(match lines.total_lines {

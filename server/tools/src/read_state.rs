@@ -8,7 +8,6 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use lru::LruCache;
@@ -26,10 +25,31 @@ pub struct Seen {
     pub fingerprint: Fingerprint,
     /// The first and last line seen, from 1; (1, 0) of an empty file.
     pub lines: (usize, usize),
+    /// Whether the last of them is the file's last.
+    #[serde(default)]
+    pub to_end: bool,
+    /// Whether some of them were too long to be shown whole.
+    #[serde(default)]
+    pub cut: bool,
+}
+
+impl Seen {
     /// Whether nothing of the file was left out.
-    pub full: bool,
-    /// Milliseconds since 1970.
-    pub at: u64,
+    pub fn is_whole(&self) -> bool {
+        self.lines.0 == 1 && self.to_end && !self.cut
+    }
+
+    /// With what was seen before of the same text, if the two are one run of lines.
+    fn joined(mut self, before: &Self) -> Self {
+        let ((first, last), (first_before, last_before)) = (self.lines, before.lines);
+        let touch = first <= last_before.saturating_add(1) && first_before <= last.saturating_add(1);
+        if touch && self.fingerprint == before.fingerprint {
+            self.lines = (first.min(first_before), last.max(last_before));
+            self.to_end |= before.to_end;
+            self.cut |= before.cut;
+        }
+        self
+    }
 }
 
 /// One per session; paths are absolute and lexically clean.
@@ -59,36 +79,45 @@ impl ReadState {
         Arc::new(Self { inner: Mutex::new(inner) })
     }
 
-    pub fn saw(&self, path: &Path, fingerprint: Fingerprint, lines: (usize, usize), full: bool) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let at = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    /// A part that follows on what was seen before adds to it, so that a long file can be read in pieces.
+    pub fn saw(&self, path: &Path, seen: Seen) {
         self.with(|inner| {
-            inner.files.put(path.to_owned(), Seen { fingerprint, lines, full, at });
-            inner.new.insert(path.to_owned());
+            let seen = match inner.files.get(path) {
+                Some(before) => seen.joined(before),
+                None => seen,
+            };
+            inner.put(path, seen);
         });
     }
 
     /// After a write of ours the text need not be read again: of a file that the model wrote whole it knows all.
     pub fn wrote(&self, path: &Path, fingerprint: Fingerprint, line_count: usize) {
-        self.saw(path, fingerprint, (1, line_count), true);
+        let seen = Seen { fingerprint, lines: (1, line_count), to_end: true, cut: false };
+        self.with(|inner| inner.put(path, seen));
     }
 
-    /// Likewise after an edit of ours; what the model had not seen of the file it still has not.
-    pub fn edited(&self, path: &Path, fingerprint: Fingerprint, line_count: usize) {
-        let (lines, full) = match self.get(path) {
-            Some(seen) if !seen.full => (seen.lines, false),
-            _ => ((1, line_count), true),
-        };
-        self.saw(path, fingerprint, lines, full);
+    /// Likewise after an edit of ours; what the model had not seen of the file it still has not. `line_counts` are
+    /// those of the whole text, before and after.
+    pub fn edited(&self, path: &Path, fingerprint: Fingerprint, line_counts: (usize, usize)) {
+        self.with(|inner| {
+            let Some(before) = inner.files.get(path).cloned() else { return };
+            let lines = match before.lines {
+                (1, _) if before.to_end => (1, line_counts.1),
+                // The edit may have been before, in or after these lines: those that are sure in each case.
+                (first, last) => {
+                    let (more, fewer) = (
+                        line_counts.1.saturating_sub(line_counts.0),
+                        line_counts.0.saturating_sub(line_counts.1),
+                    );
+                    (if first == 1 { 1 } else { first + more }, last.saturating_sub(fewer))
+                }
+            };
+            inner.put(path, Seen { fingerprint, lines, ..before });
+        });
     }
 
     pub fn get(&self, path: &Path) -> Option<Seen> {
         self.with(|inner| inner.files.get(path).cloned())
-    }
-
-    /// All that is known, the longest unused first.
-    pub fn to_value(&self) -> Value {
-        self.with(|inner| inner.entries(|_| true))
     }
 
     /// What was seen since the last call, to be kept in the transcript; `None` when nothing was.
@@ -99,7 +128,7 @@ impl ReadState {
         })
     }
 
-    /// Takes back what [`Self::to_value`] or [`Self::changes`] gave; entries it cannot read are left out.
+    /// Takes back what [`Self::changes`] gave; entries it cannot read are left out.
     pub fn restore(&self, value: &Value) {
         let entries = value.as_array().map(Vec::as_slice).unwrap_or_default();
         self.with(|inner| {
@@ -115,6 +144,11 @@ impl ReadState {
 }
 
 impl Inner {
+    fn put(&mut self, path: &Path, seen: Seen) {
+        self.files.put(path.to_owned(), seen);
+        self.new.insert(path.to_owned());
+    }
+
     fn entries(&self, wanted: impl Fn(&Path) -> bool) -> Value {
         let oldest_first = self.files.iter().rev().filter(|(path, _)| wanted(path));
         let entries = oldest_first.map(|(path, seen)| Entry { path: path.clone(), seen: seen.clone() });
@@ -124,73 +158,4 @@ impl Inner {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fingerprint(size: u64) -> Fingerprint {
-        Fingerprint { mtime_ns: 7, size, hash: Some(u64::MAX) }
-    }
-
-    #[test]
-    fn what_was_seen_survives_being_kept() {
-        let state = ReadState::new();
-        state.saw(Path::new("/a"), fingerprint(1), (1, 3), true);
-        state.saw(Path::new("/b"), fingerprint(2), (5, 9), false);
-        let kept: Value = serde_json::from_str(&state.to_value().to_string()).unwrap();
-
-        let again = ReadState::new();
-        again.restore(&kept);
-        assert_eq!(again.get(Path::new("/a")), state.get(Path::new("/a")));
-        assert_eq!(again.get(Path::new("/b")), state.get(Path::new("/b")));
-        assert_eq!(again.changes(), None);
-    }
-
-    #[test]
-    fn only_what_is_new_is_taken() {
-        let state = ReadState::new();
-        let paths = |value: Option<Value>| {
-            let value = value.unwrap_or_default();
-            let entries = value.as_array().cloned().unwrap_or_default();
-            entries.iter().map(|entry| entry["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        state.saw(Path::new("/a"), fingerprint(1), (1, 3), true);
-        assert_eq!(paths(state.changes()), ["/a"]);
-        assert_eq!(state.changes(), None);
-        state.saw(Path::new("/c"), fingerprint(1), (1, 3), true);
-        state.wrote(Path::new("/a"), fingerprint(2), 4);
-        assert_eq!(paths(state.changes()), ["/c", "/a"]);
-    }
-
-    #[test]
-    fn an_edit_keeps_what_was_known_of_the_rest() {
-        let state = ReadState::new();
-        state.saw(Path::new("/part"), fingerprint(1), (1, 3), false);
-        state.edited(Path::new("/part"), fingerprint(2), 9);
-        let seen = state.get(Path::new("/part")).unwrap();
-        assert_eq!((seen.fingerprint, seen.lines, seen.full), (fingerprint(2), (1, 3), false));
-        state.wrote(Path::new("/part"), fingerprint(2), 9);
-        state.edited(Path::new("/part"), fingerprint(3), 10);
-        let seen = state.get(Path::new("/part")).unwrap();
-        assert_eq!((seen.fingerprint, seen.lines, seen.full), (fingerprint(3), (1, 10), true));
-    }
-
-    #[test]
-    fn damaged_entries_are_left_out() {
-        let state = ReadState::new();
-        state.restore(&serde_json::json!([{"path": "/x"}, 3, null]));
-        state.restore(&serde_json::json!("nonsense"));
-        assert_eq!(state.to_value(), serde_json::json!([]));
-    }
-
-    #[test]
-    fn the_longest_unused_is_forgotten_first() {
-        let state = ReadState::new();
-        for number in 0..CAPACITY.get() {
-            state.saw(Path::new(&format!("/{number}")), fingerprint(1), (1, 1), true);
-        }
-        assert!(state.get(Path::new("/0")).is_some());
-        state.saw(Path::new("/one more"), fingerprint(1), (1, 1), true);
-        assert!(state.get(Path::new("/0")).is_some());
-        assert!(state.get(Path::new("/1")).is_none());
-    }
-}
+mod tests;

@@ -214,5 +214,9 @@ pub(crate) fn notes(totals: Totals, stop: &Stop) -> Vec<String> {
     if totals.too_long > 0 {
         notes.push(format!("[skipped, too long to search: {} files]", with_commas(totals.too_long)));
     }
+    if totals.withheld > 0 {
+        let files = if totals.withheld == 1 { "file" } else { "files" };
+        notes.push(format!("[left out by permission rules: {} {files}]", with_commas(totals.withheld)));
+    }
     notes
 }

@@ -85,10 +85,6 @@ pub(crate) struct Started {
 }
 
 impl Shell {
-    pub fn new(cwd: PathBuf) -> Arc<Self> {
-        Self::with_environment(cwd, std::env::vars_os().collect())
-    }
-
     /// A shell whose commands see these variables instead of the server's.
     pub fn with_environment(cwd: PathBuf, environment: Vec<(OsString, OsString)>) -> Arc<Self> {
         let state =

@@ -42,7 +42,9 @@ impl Bench {
             progress: Arc::new(|_| {}),
             host: Arc::new(User::Absent),
             reads: ReadState::new(),
-            shell: Shell::new(cwd.clone()),
+            // No test of the tools depends on the variables of whoever runs it.
+            shell: Shell::with_environment(cwd.clone(), vec![("PATH".into(), "/usr/bin:/bin".into())]),
+            may_read: Arc::new(|_| true),
             todos: Todos::new(),
             cwd,
         };
@@ -56,6 +58,13 @@ impl Bench {
 
     pub(crate) fn never_answering(mut self) -> Self {
         self.context.host = Arc::new(User::Silent);
+        self
+    }
+
+    /// Searches may not show what lies in this folder.
+    pub(crate) fn hiding(mut self, folder: &str) -> Self {
+        let folder = self.path(folder);
+        self.context.may_read = Arc::new(move |path| !path.starts_with(&folder));
         self
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     schema,
     todos::{Todo, TodoStatus},
-    tool::{Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 /// Sets the todo list of this session, which the user sees. Use it for work of three steps or more. Give the
@@ -49,10 +49,6 @@ impl Tool for TodoWrite {
 
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
         parse(input).map(|_| Access::Session)
-    }
-
-    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
-        None
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {

@@ -26,8 +26,10 @@ pub trait Tool: Send + Sync {
     /// What the call will touch. A bad input fails here, in words the model can act on, before anything is asked.
     fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure>;
 
-    /// What the user sees when asked to allow the call.
-    fn preview(&self, input: &Value, context: &ToolContext) -> Option<Preview>;
+    /// What the user sees when asked to allow the call, besides its input.
+    fn preview(&self, _input: &Value, _context: &ToolContext) -> Option<Preview> {
+        None
+    }
 
     /// Runs the call. Must end soon after `context.cancel` fires, with nothing left behind.
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
@@ -42,6 +44,8 @@ pub struct ToolContext {
     pub progress: Progress,
     pub host: Arc<dyn AgentHost>,
     pub workspace: Workspace,
+    /// Whether a search may show this file. The call's own path was decided about before it ran.
+    pub may_read: MayRead,
     /// What the model has read, and thereby may change.
     pub reads: Arc<ReadState>,
     pub shell: Arc<Shell>,
@@ -87,6 +91,9 @@ pub(crate) async fn blocking<T: Send + 'static>(
         }
     }
 }
+
+/// Asked for every file that a search comes upon: must be fast.
+pub type MayRead = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Shows a line of output while the tool runs. Never blocks.
 pub type Progress = Arc<dyn Fn(String) + Send + Sync>;

@@ -64,7 +64,7 @@ async fn write(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFai
         move || {
             let old = change::current(&path, &context)?;
             if old.is_some() {
-                change::require_read(&path, &context)?;
+                change::require_whole(&path, &context)?;
             }
             Ok(old)
         }

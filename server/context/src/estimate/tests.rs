@@ -1,4 +1,4 @@
-use conversation::{Attachment, Flags, StopReason, Usage};
+use conversation::{Attachment, Flags, StopReason};
 use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
@@ -100,4 +100,50 @@ fn parallel_results_of_one_response_are_counted_once() {
         result(&"r".repeat(4_000)),
     ];
     assert_eq!(context_tokens(&thread), 510 + 3_000);
+}
+
+#[test]
+fn an_earlier_response_with_the_same_id_is_another_one() {
+    let thread = [
+        assistant(Some("a"), "model", 500),
+        result(&"r".repeat(4_000)),
+        user("a new question"),
+        assistant(Some("a"), "model", 500),
+        user("1234"),
+    ];
+    assert_eq!(context_tokens(&thread), 510 + 1);
+}
+
+#[test]
+fn rounds_of_a_server_with_one_id_for_all_are_not_run_together() {
+    let thread = [
+        user("question"),
+        assistant(Some("a"), "model", 500),
+        result(&"r".repeat(4_000)),
+        assistant(Some("a"), "model", 1_600),
+        result("12345678"),
+    ];
+    assert_eq!(context_tokens(&thread), 1_610 + 2);
+}
+
+#[test]
+fn the_results_of_the_response_before_are_in_the_usage_already() {
+    let thread = [
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(4_000)),
+        assistant(Some("b"), "claude", 0),
+        message(Body::System { subtype: "notice".to_owned(), text: "never sent".to_owned() }),
+        result("12345678"),
+        assistant(Some("b"), "claude", 1_600),
+    ];
+    assert_eq!(context_tokens(&thread), 1_610 + 2);
+}
+
+#[test]
+fn a_usage_of_nothing_is_no_usage() {
+    let mut silent = Message::clone(&assistant(Some("a"), "local", 1));
+    if let Body::Assistant { usage, .. } = &mut silent.body {
+        *usage = Some(Usage::default());
+    }
+    assert_eq!(context_tokens_with_prefix(&[user("1234"), Arc::new(silent)], || 7), 7 + 1 + 100);
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{COST, CUSTOM_TITLE, PREFIX, READ_FILES, Record, identity};
+use super::{COST, CUSTOM_TITLE, MODE, PREFIX, QUEUE_OPERATION, READ_FILES, Record, identity};
 use crate::message::{
     Attachment, Block, Body, Flags, Message, ResultContent, SYNTHETIC_MODEL, StopReason, Usage,
 };
@@ -197,11 +197,24 @@ fn decode_tree(mut line: Map<String, Value>) -> Result<Record, DecodeError> {
             line.get("customTitle").and_then(Value::as_str).map(|title| Record::Title(title.to_owned()))
         }
         READ_FILES => line.get_mut("files").map(|files| Record::ReadFiles(files.take())),
+        MODE => line.get("mode").and_then(Value::as_str).map(|mode| Record::Mode(mode.to_owned())),
+        QUEUE_OPERATION => queue_operation(&line),
         PREFIX => serde_json::from_value(Value::Object(line.clone())).ok().map(Record::Prefix),
         COST => serde_json::from_value(Value::Object(line.clone())).ok().map(Record::Cost),
         _ => None,
     };
     Ok(parsed.unwrap_or_else(|| Record::Unknown(Value::Object(line))))
+}
+
+/// Claude Code's own name no turn, so nothing can be told about them: `None`.
+fn queue_operation(line: &Map<String, Value>) -> Option<Record> {
+    let text = |name| line.get(name).and_then(Value::as_str).map(str::to_owned);
+    let turn = text("turnId")?;
+    match text("operation")?.as_str() {
+        "enqueue" => Some(Record::Queued { turn, text: text("content")? }),
+        "dequeue" => Some(Record::Dequeued { turn }),
+        _ => None,
+    }
 }
 
 fn message(kind: &str, mut line: Map<String, Value>) -> Result<Message, DecodeError> {

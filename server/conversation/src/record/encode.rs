@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{COMPACT_BOUNDARY, COST, CUSTOM_TITLE, CostState, FORMAT_VERSION, PREFIX, Prefix, READ_FILES};
-use super::{Record, Stamp};
+use super::{
+    COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORMAT_VERSION, MODE, PREFIX, QUEUE_OPERATION, READ_FILES,
+};
+use super::{CostState, Prefix, Record, Stamp};
 use crate::message::{Block, Body, Message, SYNTHETIC_MODEL, StopReason, Usage};
 
 /// Appends the record to `line`, with its line break.
@@ -18,6 +20,9 @@ pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serd
         Record::Title(title) => write(line, CUSTOM_TITLE, stamp, Own::Title { custom_title: title })?,
         Record::Cost(cost) => write(line, COST, stamp, Own::Cost(cost))?,
         Record::ReadFiles(files) => write(line, READ_FILES, stamp, Own::ReadFiles { files })?,
+        Record::Mode(mode) => write(line, MODE, stamp, Own::Mode { mode })?,
+        Record::Queued { turn, text } => write_queue(line, stamp, "enqueue", Some(text), turn)?,
+        Record::Dequeued { turn } => write_queue(line, stamp, "dequeue", None, turn)?,
         Record::Unknown(value) => serde_json::to_writer(&mut *line, value)?,
     }
     line.write_all(b"\n").map_err(serde_json::Error::io)
@@ -26,6 +31,35 @@ pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serd
 fn write(line: &mut Vec<u8>, kind: &'static str, stamp: &Stamp, own: Own<'_>) -> serde_json::Result<()> {
     let session_id = stamp.session.as_str();
     serde_json::to_writer(line, &OwnLine { kind, session_id, reverie_format: FORMAT_VERSION, own })
+}
+
+fn write_queue(
+    line: &mut Vec<u8>,
+    stamp: &Stamp,
+    operation: &'static str,
+    content: Option<&str>,
+    turn_id: &str,
+) -> serde_json::Result<()> {
+    let (kind, timestamp, session_id) = (QUEUE_OPERATION, jiff::Timestamp::now(), stamp.session.as_str());
+    let reverie_format = FORMAT_VERSION;
+    serde_json::to_writer(
+        line,
+        &QueueLine { kind, operation, timestamp, session_id, content, turn_id, reverie_format },
+    )
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct QueueLine<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    operation: &'static str,
+    timestamp: jiff::Timestamp,
+    session_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    turn_id: &'a str,
+    reverie_format: u64,
 }
 
 #[derive(Serialize)]
@@ -50,6 +84,9 @@ enum Own<'a> {
     Cost(&'a CostState),
     ReadFiles {
         files: &'a Value,
+    },
+    Mode {
+        mode: &'a str,
     },
 }
 

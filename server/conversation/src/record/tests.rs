@@ -48,6 +48,7 @@ fn records_have_claude_codes_shape() {
             tools: json!([]),
             context: vec![Block::text("c")],
         }),
+        Record::Mode("plan".to_owned()),
         Record::Unknown(json!({ "type": "later", "x": 1 })),
     ];
     let lines: String = records.iter().map(line).collect();
@@ -60,12 +61,33 @@ fn records_have_claude_codes_shape() {
         {"type":"reverie-cost","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"models":{"a/b":{"usage":{"input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0},"cost_usd":0.25}}}
         {"type":"reverie-read-files","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"files":[{"path":"/a"}]}
         {"type":"reverie-prefix","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"model":"a/b","system":[{"text":"s"}],"tools":[],"context":[{"type":"text","text":"c"}]}
+        {"type":"reverie-mode","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"mode":"plan"}
         {"type":"later","x":1}
     "#]]
     .assert_eq(&lines);
     for record in records {
         assert_eq!(decode(line(&record).as_bytes()).unwrap(), record);
     }
+}
+
+#[test]
+fn what_waits_is_written_as_claude_codes_queue() {
+    let turn = || "turn-1".to_owned();
+    let records =
+        [Record::Queued { turn: turn(), text: "and \"then\"".to_owned() }, Record::Dequeued { turn: turn() }];
+    let mut lines = String::new();
+    for record in &records {
+        let line = line(record);
+        assert_eq!(decode(line.as_bytes()).unwrap(), *record);
+        let (before, after) = line.split_once(r#""timestamp":""#).unwrap();
+        let (timestamp, after) = after.split_once('"').unwrap();
+        timestamp.parse::<jiff::Timestamp>().unwrap();
+        lines += &format!("{before}\"timestamp\":\"…\"{after}");
+    }
+    expect![[r#"
+        {"type":"queue-operation","operation":"enqueue","timestamp":"…","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","content":"and \"then\"","turnId":"turn-1","reverieFormat":1}
+        {"type":"queue-operation","operation":"dequeue","timestamp":"…","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","turnId":"turn-1","reverieFormat":1}
+    "#]].assert_eq(&lines);
 }
 
 #[test]
@@ -104,6 +126,10 @@ fn a_record_whose_fields_have_other_types_is_read_as_far_as_it_goes() {
 fn what_is_no_message_of_ours_is_kept_as_it_is() {
     for line in [
         r#"{"type":"queue-operation","operation":"enqueue"}"#,
+        r#"{"type":"queue-operation","operation":"enqueue","content":"of another program"}"#,
+        r#"{"type":"queue-operation","operation":"enqueue","turnId":"t","content":7}"#,
+        r#"{"type":"queue-operation","operation":"popAll","turnId":"t"}"#,
+        r#"{"type":"reverie-mode"}"#,
         r#"{"a":1}"#,
         r#"{"type":"reverie-cost","models":7}"#,
     ] {

@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crate::pairing::OpenCalls;
 use crate::sample::{assistant, attachment, message, result, result_block, system, tool_use, user};
 
 fn check(thread: &[Arc<Message>], expected: Expect) {
@@ -74,7 +75,33 @@ fn what_the_api_refuses_is_left_out_or_completed() {
             {"role":"user","content":[{"type":"text","text":"go"},{"type":"text","text":"still there?"}]}
             {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/a"}}]}
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"The tool call was interrupted before it finished: there is no result, and it may have had an effect.","is_error":true}]}
-            {"role":"assistant","content":[{"type":"text","text":"late"}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"t1-2","name":"Read","input":{"file_path":"/a"}},{"type":"text","text":"late"}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1-2","content":"result of t1"}]}
+        "#]],
+    );
+}
+
+#[test]
+fn ids_are_matched_within_their_round_and_told_apart_in_the_request() {
+    check(
+        &[
+            user(1, "go"),
+            assistant(2, "m1", vec![tool_use("call_0"), tool_use("call_1"), tool_use("call_0")]),
+            result(3, "call_1"),
+            result(4, "call_0"),
+            assistant(5, "m2", vec![tool_use("call_0"), tool_use("call_0-2")]),
+            result(6, "call_0"),
+            assistant(7, "m3", vec![tool_use("call_0")]),
+            result(8, "call_0"),
+        ],
+        expect![[r#"
+            {"role":"user","content":[{"type":"text","text":"go"}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"call_0","name":"Read","input":{"file_path":"/a"}},{"type":"tool_use","id":"call_1","name":"Read","input":{"file_path":"/a"}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"result of call_0"},{"type":"tool_result","tool_use_id":"call_1","content":"result of call_1"}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"call_0-2","name":"Read","input":{"file_path":"/a"}},{"type":"tool_use","id":"call_0-2-2","name":"Read","input":{"file_path":"/a"}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0-2","content":"result of call_0"},{"type":"tool_result","tool_use_id":"call_0-2-2","content":"The tool call was interrupted before it finished: there is no result, and it may have had an effect.","is_error":true}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"call_0-3","name":"Read","input":{"file_path":"/a"}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0-3","content":"result of call_0"}]}
         "#]],
     );
 }
@@ -150,6 +177,29 @@ fn flat(messages: &[RequestMessage]) -> Vec<(Role, String)> {
     blocks.map(|(role, block)| (role, serde_json::to_string(block).unwrap())).collect()
 }
 
+/// The calls of the newest response that have no result.
+fn open_calls(thread: &[Arc<Message>]) -> Vec<String> {
+    let mut calls = OpenCalls::default();
+    for message in thread {
+        match &message.body {
+            Body::Assistant { .. } => {
+                calls.response(message);
+            }
+            Body::User { content } => {
+                calls.replied();
+                for block in content {
+                    if let Block::ToolResult { tool_use_id, .. } = block {
+                        calls.answer(tool_use_id);
+                    }
+                }
+            }
+            Body::Attachment(_) => calls.replied(),
+            Body::System { .. } => {}
+        }
+    }
+    calls.finish()
+}
+
 /// Nothing that comes later belongs in front of what is there: no call waits, and the response is over.
 fn is_complete(thread: &[Arc<Message>]) -> bool {
     let mut key = ResponseKey::default();
@@ -164,7 +214,7 @@ fn is_complete(thread: &[Arc<Message>]) -> bool {
         None => false,
         Some(_) => ["m1", "m2", "m3"].iter().any(|id| key.continues_with(&assistant(1, id, Vec::new()))),
     };
-    !continued && crate::unanswered_tool_uses(thread).is_empty()
+    !continued && open_calls(thread).is_empty()
 }
 
 proptest! {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::{Loaded, Strategy, materialise::is_prompt};
 use crate::{
+    excerpt::one_line,
     message::{Block, Body, Flags, Message, ResultContent},
     record::{COMPACT_BOUNDARY, derived_uuid},
 };
@@ -80,7 +81,7 @@ fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> St
         "# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n",
     );
     let mut facts = Vec::new();
-    facts.extend(loaded.title.as_ref().map(|title| format!("Session: {}", shorten(title, SHORT))));
+    facts.extend(loaded.title.as_ref().map(|title| format!("Session: {}", one_line(title, SHORT))));
     facts.extend(loaded.cwd.as_ref().map(|cwd| format!("Working directory: {}", cwd.display())));
     facts.extend(git_branch.map(|branch| format!("Branch: {branch}")));
     facts.extend(old.last().map(|message| format!("Last activity: {}", message.timestamp)));
@@ -125,7 +126,7 @@ impl Contents {
                 Body::User { content } if is_prompt(message) => {
                     contents
                         .prompts
-                        .extend(content.iter().filter_map(plain_text).map(|text| shorten(text, LONG)));
+                        .extend(content.iter().filter_map(plain_text).map(|text| one_line(text, LONG)));
                 }
                 Body::User { content } => content.iter().for_each(|block| contents.result(block)),
                 Body::Assistant { content, .. } => {
@@ -135,7 +136,7 @@ impl Contents {
                         rest.find(|next| matches!(next.body, Body::User { .. } | Body::Assistant { .. }));
                     let ends_turn = next.is_none_or(|next| is_prompt(next));
                     let last = content.iter().rev().find_map(plain_text).filter(|_| ends_turn);
-                    contents.conclusions.extend(last.map(|text| shorten(text, LONG)));
+                    contents.conclusions.extend(last.map(|text| one_line(text, LONG)));
                 }
                 Body::System { .. } | Body::Attachment(_) => {}
             }
@@ -153,7 +154,7 @@ impl Contents {
         };
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
         let results = if *is_error { &mut self.errors } else { &mut self.results };
-        results.push(shorten(text, SHORT));
+        results.push(one_line(text, SHORT));
     }
 
     fn call(&mut self, block: &Block) {
@@ -165,7 +166,7 @@ impl Contents {
         if let ("TodoWrite", Some(todos)) = (name.as_str(), input.get("todos").and_then(Value::as_array)) {
             let task = |todo: &Value| {
                 let status = todo.get("status").and_then(Value::as_str).unwrap_or("pending");
-                Some(format!("[{status}] {}", shorten(todo.get("content")?.as_str()?, SHORT)))
+                Some(format!("[{status}] {}", one_line(todo.get("content")?.as_str()?, SHORT)))
             };
             self.tasks = todos.iter().filter_map(task).collect();
         }
@@ -195,22 +196,4 @@ fn plain_text(block: &Block) -> Option<&str> {
         Block::Text { text } if !text.trim().is_empty() => Some(text),
         _ => None,
     }
-}
-
-/// On one line, so that no quoted text passes for a part of the digest.
-fn shorten(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.len() > limit {
-            let cut = line.floor_char_boundary(limit);
-            line.truncate(cut);
-            line.push('…');
-            break;
-        }
-    }
-    line
 }

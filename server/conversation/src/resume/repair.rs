@@ -87,13 +87,16 @@ pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Mess
     if beside.is_empty() {
         return 0;
     }
-    // Which response each record of the path or beside it belongs to, and which calls have results already.
+    // Which response each record of the path or beside it belongs to, and which calls of which response have
+    // results already.
     let mut responses: HashMap<Uuid, String> = HashMap::new();
-    let mut answered: HashSet<String> = HashSet::new();
-    let mut called: HashMap<String, String> = HashMap::new();
+    let mut answered: HashSet<CallOf> = HashSet::new();
+    let mut called: HashSet<CallOf> = HashSet::new();
+    let mut newest = None;
     for message in thread.iter() {
         note(message, &mut responses, &mut called);
-        answered.extend(results(message).map(str::to_owned));
+        newest = response_id(message).map(str::to_owned).or(newest);
+        answered.extend(newest.iter().flat_map(|response| calls_answered(message, response)));
     }
     let mut joining: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
     for message in beside {
@@ -103,15 +106,15 @@ pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Mess
         let belongs = match &message.body {
             Body::Assistant { id: Some(id), .. } => *id == response,
             Body::User { .. } => {
-                let mut ids = results(&message).peekable();
-                ids.peek().is_some()
-                    && ids.all(|id| called.get(id) == Some(&response) && !answered.contains(id))
+                let mut calls = calls_answered(&message, &response).peekable();
+                calls.peek().is_some()
+                    && calls.all(|call| called.contains(&call) && !answered.contains(&call))
             }
             _ => false,
         };
         if belongs {
             note(&message, &mut responses, &mut called);
-            answered.extend(results(&message).map(str::to_owned));
+            answered.extend(calls_answered(&message, &response));
             joining.entry(response).or_default().push(message);
         }
     }
@@ -133,11 +136,14 @@ pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Mess
     taken
 }
 
-fn note(message: &Message, responses: &mut HashMap<Uuid, String>, called: &mut HashMap<String, String>) {
+/// A response's id and a call's: some servers number the calls of each response anew.
+type CallOf = (String, String);
+
+fn note(message: &Message, responses: &mut HashMap<Uuid, String>, called: &mut HashSet<CallOf>) {
     if let (Some(id), Body::Assistant { content, .. }) = (response_id(message), &message.body) {
         responses.insert(message.uuid, id.to_owned());
         called.extend(content.iter().filter_map(|block| match block {
-            Block::ToolUse { id: call, .. } => Some((call.clone(), id.to_owned())),
+            Block::ToolUse { id: call, .. } => Some((id.to_owned(), call.clone())),
             _ => None,
         }));
     }
@@ -150,13 +156,13 @@ fn response_id(message: &Message) -> Option<&str> {
     }
 }
 
-fn results(message: &Message) -> impl Iterator<Item = &str> {
+fn calls_answered(message: &Message, response: &str) -> impl Iterator<Item = CallOf> {
     let content = match &message.body {
         Body::User { content } => content.as_slice(),
         _ => &[],
     };
     content.iter().filter_map(|block| match block {
-        Block::ToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
+        Block::ToolResult { tool_use_id, .. } => Some((response.to_owned(), tool_use_id.clone())),
         _ => None,
     })
 }

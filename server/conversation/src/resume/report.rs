@@ -1,7 +1,11 @@
 //! What was not as it should be, in sentences for the user: "never blank, never silent".
 
 use super::Loaded;
-use crate::{record::FORMAT_VERSION, scan::Damage, thread::Walk};
+use crate::{excerpt::one_line, record::FORMAT_VERSION, scan::Damage, thread::Walk};
+
+/// So many prompts that never ran are quoted, the others only counted.
+const QUOTED_PROMPTS: usize = 10;
+const PROMPT_CHARS: usize = 80;
 
 #[derive(Debug, Default)]
 pub(super) struct Report {
@@ -149,8 +153,23 @@ impl Report {
                 ),
             ),
         ];
-        told.into_iter().flatten().collect()
+        let mut sentences = unsent_prompts(&loaded.queued);
+        sentences.extend(told.into_iter().flatten());
+        sentences
     }
+}
+
+fn unsent_prompts(queued: &[String]) -> Vec<String> {
+    let quoted = queued.iter().take(QUOTED_PROMPTS).map(|prompt| {
+        let prompt = one_line(prompt, PROMPT_CHARS);
+        format!("A prompt that was waiting when the session ended was not run: \"{prompt}\".")
+    });
+    let others = told(
+        queued.len().saturating_sub(QUOTED_PROMPTS) as u64,
+        "1 more prompt that was waiting was not run.",
+        "# more prompts that were waiting were not run.",
+    );
+    quoted.chain(others).collect()
 }
 
 /// `#` stands for the number.

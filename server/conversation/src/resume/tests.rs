@@ -121,6 +121,31 @@ fn calls_without_results_are_answered_once() {
 }
 
 #[test]
+fn ids_that_start_anew_with_each_response_keep_their_results() {
+    let messages = [
+        user(1, "go"),
+        assistant(2, "a", vec![tool_use("call_0")]),
+        result(3, "call_0"),
+        assistant(4, "b", vec![tool_use("call_0")]),
+        result(5, "call_0"),
+        assistant(6, "c", vec![tool_use("call_0")]),
+    ];
+    check(
+        &load_all(&write(&messages), None),
+        expect![[r#"
+        User: [{"type":"text","text":"go"}]
+        Assistant: [{"type":"tool_use","id":"call_0","name":"Read","input":{"file_path":"/a"}}]
+        User: [{"type":"tool_result","tool_use_id":"call_0","content":"result of call_0"}]
+        Assistant: [{"type":"tool_use","id":"call_0-2","name":"Read","input":{"file_path":"/a"}}]
+        User: [{"type":"tool_result","tool_use_id":"call_0-2","content":"result of call_0"}]
+        Assistant: [{"type":"tool_use","id":"call_0-3","name":"Read","input":{"file_path":"/a"}}]
+        User: [{"type":"tool_result","tool_use_id":"call_0-3","content":"The tool call was interrupted before it finished: there is no result, and it may have had an effect.","is_error":true}]
+        ! 1 tool call had no result and counts as interrupted.
+    "#]],
+    );
+}
+
+#[test]
 fn results_without_calls_are_left_out() {
     let both = Body::User { content: vec![crate::sample::result_block("t8"), Block::text("and now?")] };
     let messages = [user(1, "go"), result(2, "t9"), crate::sample::message(3, both)];
@@ -201,7 +226,7 @@ fn nothing_readable_is_an_empty_thread_and_says_so() {
 }
 
 #[test]
-fn branches_are_found_and_can_be_loaded() {
+fn the_branch_with_the_newest_message_is_loaded() {
     let mut edited = Message::clone(&user(4, "another way"));
     edited.parent = Some(uuid(1));
     let directory = write(&[
@@ -210,22 +235,11 @@ fn branches_are_found_and_can_be_loaded() {
         user(3, "three"),
         Arc::new(edited),
     ]);
-    let found = branches(directory.path(), &session()).unwrap();
-    assert_eq!(found, [Branch { leaf: uuid(4), messages: 2 }, Branch { leaf: uuid(3), messages: 3 }]);
     check(
         &load_all(&directory, None),
         expect![[r#"
         User: [{"type":"text","text":"one"},{"type":"text","text":"another way"}]
         ! 2 messages lie on other branches and stay in the file.
-    "#]],
-    );
-    check(
-        &load_branch(directory.path(), &session(), uuid(3)).unwrap(),
-        expect![[r#"
-        User: [{"type":"text","text":"one"}]
-        Assistant: [{"type":"text","text":"two"}]
-        User: [{"type":"text","text":"three"}]
-        ! 1 message lies on another branch and stays in the file.
     "#]],
     );
 }
@@ -253,6 +267,51 @@ fn everything_else_in_the_file_comes_back() {
     assert_eq!(loaded.repairs, Vec::<String>::new());
     assert_eq!(loaded.title.as_deref(), Some("new"));
     assert_eq!((loaded.prefix, loaded.cost, loaded.read_files), (Some(prefix), cost, vec![files]));
+}
+
+#[test]
+fn the_last_mode_counts() {
+    let directory = write(&[user(1, "one")]);
+    assert_eq!(load_all(&directory, None).mode, None);
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    transcript.append(&Record::Mode("plan".to_owned())).unwrap();
+    transcript.append(&Record::Mode("acceptEdits".to_owned())).unwrap();
+    let loaded = load_all(&directory, None);
+    assert_eq!((loaded.mode.as_deref(), loaded.repairs), (Some("acceptEdits"), Vec::new()));
+}
+
+#[test]
+fn prompts_that_never_ran_are_told_once() {
+    let queued = |turn: &str, text: &str| Record::Queued { turn: turn.to_owned(), text: text.to_owned() };
+    let dequeued = |turn: &str| Record::Dequeued { turn: turn.to_owned() };
+    let directory = write(&[user(1, "one")]);
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    transcript.append(&queued("a", "ran")).unwrap();
+    transcript.append(&queued("b", "never\nran")).unwrap();
+    transcript.append(&dequeued("a")).unwrap();
+    transcript.append(&queued("c", &"long ".repeat(100))).unwrap();
+    let loaded = load_all(&directory, None);
+    assert_eq!(loaded.queued, ["never\nran".to_owned(), "long ".repeat(100)]);
+    assert_eq!(loaded.new_records, [dequeued("b"), dequeued("c")]);
+    check(
+        &loaded,
+        expect![[r#"
+        User: [{"type":"text","text":"one"}]
+        ! A prompt that was waiting when the session ended was not run: "never ran".
+        ! A prompt that was waiting when the session ended was not run: "long long long long long long long long long long long long long long long long…".
+    "#]],
+    );
+    for record in &loaded.new_records {
+        transcript.append(record).unwrap();
+    }
+    let again = load_all(&directory, None);
+    assert_eq!((again.queued, again.repairs), (Vec::new(), Vec::new()));
+    for number in 0..12 {
+        transcript.append(&queued(&number.to_string(), "more")).unwrap();
+    }
+    let repairs = load_all(&directory, None).repairs;
+    assert_eq!(repairs.len(), 11);
+    assert_eq!(repairs[10], "2 more prompts that were waiting were not run.");
 }
 
 fn long_session() -> Vec<Arc<Message>> {

@@ -29,6 +29,8 @@ pub(crate) struct Envelope<'a> {
     #[serde(borrow, default)]
     leaf_uuid: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    turn_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     reverie_format: Option<&'a RawValue>,
 }
 
@@ -68,6 +70,10 @@ impl<'a> Envelope<'a> {
 
     pub(crate) fn git_branch(&self) -> Option<String> {
         unescaped(self.git_branch)
+    }
+
+    pub(crate) fn names_turn(&self) -> bool {
+        text(self.turn_id).is_some()
     }
 
     /// 0 for records of other programs.

@@ -14,7 +14,8 @@ const LARGEST_BACKLOG: usize = 8 << 20;
 const MOST_INTERRUPTIONS: u32 = 100;
 
 pub(super) struct Lines<W> {
-    writer: W,
+    /// `None`: everything waits.
+    writer: Option<W>,
     /// The file ends in the middle of a line.
     torn: bool,
     waiting: VecDeque<Vec<u8>>,
@@ -23,12 +24,22 @@ pub(super) struct Lines<W> {
 }
 
 impl<W: Write> Lines<W> {
-    pub(super) fn new(writer: W, torn: bool) -> Self {
-        Self { writer, torn, waiting: VecDeque::new(), waiting_bytes: 0, scratch: Vec::new() }
+    pub(super) fn without_writer() -> Self {
+        Self { writer: None, torn: false, waiting: VecDeque::new(), waiting_bytes: 0, scratch: Vec::new() }
     }
 
-    pub(super) fn writer(&self) -> &W {
-        &self.writer
+    /// What waits is written with the next line.
+    pub(super) fn set_writer(&mut self, writer: W, torn: bool) {
+        self.writer = Some(writer);
+        self.torn = torn;
+    }
+
+    pub(super) fn writer(&self) -> Option<&W> {
+        self.writer.as_ref()
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// `line` ends with its line break.
@@ -71,10 +82,11 @@ impl<W: Write> Lines<W> {
     }
 
     fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(writer) = &mut self.writer else { return Err(ErrorKind::NotConnected.into()) };
         let mut rest = bytes;
         let mut interruptions = 0;
         while !rest.is_empty() {
-            match self.writer.write(rest) {
+            match writer.write(rest) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     rest = rest.get(written..).unwrap_or_default();
@@ -124,7 +136,13 @@ mod tests {
     }
 
     fn lines(space: usize) -> Lines<Disk> {
-        Lines::new(Disk { content: Vec::new(), space, calls: 0 }, false)
+        let mut lines = Lines::without_writer();
+        lines.set_writer(Disk { content: Vec::new(), space, calls: 0 }, false);
+        lines
+    }
+
+    fn disk(lines: &mut Lines<Disk>) -> &mut Disk {
+        lines.writer.as_mut().unwrap()
     }
 
     #[test]
@@ -132,7 +150,8 @@ mod tests {
         let mut lines = lines(100);
         lines.append(b"one\n").unwrap();
         lines.append(b"two\n").unwrap();
-        assert_eq!((lines.writer.content.as_slice(), lines.writer.calls), (&b"one\ntwo\n"[..], 2));
+        let disk = disk(&mut lines);
+        assert_eq!((disk.content.as_slice(), disk.calls), (&b"one\ntwo\n"[..], 2));
     }
 
     #[test]
@@ -143,9 +162,9 @@ mod tests {
             for (number, line) in [b"one\n", b"two\n", b"six\n"].iter().enumerate() {
                 assert_eq!(lines.append(*line).is_ok(), number < fit);
             }
-            lines.writer.space = 1_000;
+            disk(&mut lines).space = 1_000;
             lines.append(b"ten\n").unwrap();
-            let text = String::from_utf8(lines.writer.content.clone()).unwrap();
+            let text = String::from_utf8(disk(&mut lines).content.clone()).unwrap();
             let whole: Vec<&str> = text.lines().filter(|line| line.len() == 3).collect();
             assert_eq!(whole, ["one", "two", "six", "ten"], "{text:?}");
             assert!(text.lines().filter(|line| line.len() != 3).count() <= 1, "{text:?}");
@@ -157,7 +176,8 @@ mod tests {
         let mut lines = lines(100);
         lines.torn = true;
         lines.append(b"one\n").unwrap();
-        assert_eq!((lines.writer.content.as_slice(), lines.writer.calls), (&b"\none\n"[..], 1));
+        let disk = disk(&mut lines);
+        assert_eq!((disk.content.as_slice(), disk.calls), (&b"\none\n"[..], 1));
     }
 
     #[test]

@@ -47,6 +47,81 @@ fn a_session_that_does_not_exist_cannot_be_opened() {
 }
 
 #[test]
+fn opening_a_session_changes_nothing_and_it_can_be_loaded_then() {
+    let directory = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(directory.path(), stamp());
+    transcript.append(&message(1, "hello")).unwrap();
+    let path = transcript.path().to_owned();
+    drop(transcript);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"{\"torn");
+    fs::write(&path, &bytes).unwrap();
+
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    let loaded = load(directory.path(), &stamp().session, None).unwrap();
+    assert_eq!(loaded.thread.len(), 1);
+    transcript.sync().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+/// A transcript whose directory cannot be made, and what is in the way.
+fn without_directory(home: &Path) -> (Transcript, PathBuf) {
+    let directory = home.join("projects");
+    fs::write(&directory, "in the way").unwrap();
+    (Transcript::create(&directory, stamp()), directory)
+}
+
+#[test]
+fn records_wait_until_the_file_can_be_made() {
+    let home = tempfile::tempdir().unwrap();
+    let (transcript, directory) = without_directory(home.path());
+    transcript.sync().unwrap();
+    assert!(matches!(transcript.append(&message(1, "one")), Err(TranscriptError::Io(_))));
+    assert!(matches!(transcript.append(&Record::Title("Chosen".to_owned())), Err(TranscriptError::Io(_))));
+    assert!(transcript.sync().is_err());
+    fs::remove_file(&directory).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    assert_eq!(transcript.lost(), 0);
+    let loaded = load(&directory, &stamp().session, None).unwrap();
+    assert_eq!((loaded.thread.len(), loaded.title.as_deref()), (2, Some("Chosen")));
+    assert_eq!(loaded.repairs, Vec::<String>::new());
+}
+
+#[test]
+fn a_sync_writes_what_waits() {
+    let home = tempfile::tempdir().unwrap();
+    let (transcript, directory) = without_directory(home.path());
+    transcript.append(&message(1, "one")).unwrap_err();
+    fs::remove_file(&directory).unwrap();
+    transcript.sync().unwrap();
+    assert_eq!(load(&directory, &stamp().session, None).unwrap().thread.len(), 1);
+}
+
+#[test]
+fn what_could_not_be_kept_is_counted_for_good() {
+    let home = tempfile::tempdir().unwrap();
+    let (transcript, directory) = without_directory(home.path());
+    let large = "x".repeat(5 << 20);
+    assert!(matches!(transcript.append(&message(1, &large)), Err(TranscriptError::Io(_))));
+    assert!(matches!(transcript.append(&message(2, &large)), Err(TranscriptError::Full)));
+    fs::remove_file(&directory).unwrap();
+    transcript.append(&message(3, "three")).unwrap();
+    assert_eq!(transcript.lost(), 1);
+    assert_eq!(load(&directory, &stamp().session, None).unwrap().thread.len(), 2);
+}
+
+#[test]
+fn a_sync_under_way_holds_up_no_append() {
+    let directory = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(directory.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    let file = transcript.flushed_file().unwrap().unwrap();
+    assert!(transcript.state.try_lock().is_ok(), "the disk is waited for without the lock");
+    transcript.append(&message(2, "two")).unwrap();
+    file.sync_data().unwrap();
+}
+
+#[test]
 fn what_comes_after_a_torn_record_is_not_hidden_by_it() {
     let directory = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(directory.path(), stamp());
@@ -92,7 +167,7 @@ fn title_and_cost_stay_in_sight_of_a_listing() {
 }
 
 #[test]
-fn appending_from_many_threads_keeps_lines_whole() {
+fn appending_and_syncing_from_many_threads_keeps_lines_whole() {
     let directory = tempfile::tempdir().unwrap();
     let transcript = Arc::new(Transcript::create(directory.path(), stamp()));
     std::thread::scope(|scope| {
@@ -101,6 +176,7 @@ fn appending_from_many_threads_keeps_lines_whole() {
             scope.spawn(move || {
                 for number in 1..=50 {
                     transcript.append(&message(thread * 50 + number, &"y".repeat(500))).unwrap();
+                    transcript.sync().unwrap();
                 }
             });
         }

@@ -178,6 +178,21 @@ async fn an_edit_carries_its_version_where_the_client_takes_one() {
     assert_eq!(asked.await.unwrap(), Err(EditRefused::Refused("Method not found".to_owned())));
 }
 
+#[tokio::test(start_paused = true)]
+async fn how_long_an_edit_or_a_save_may_take_is_not_decided_here() {
+    let mut bench = Bench::new(true);
+    let frontend = Arc::clone(&bench.frontend);
+    let edit = bench.apply_edit();
+    let save = tokio::spawn(async move { frontend.save(Path::new("/a")).await });
+    let ids = [bench.receive().await, bench.receive().await].map(|message| message["id"].as_i64().unwrap());
+    tokio::time::sleep(std::time::Duration::from_secs(3_600)).await;
+    let raw = serde_json::value::to_raw_value(&json!({ "applied": true, "saved": true })).unwrap();
+    for id in ids {
+        bench.frontend.outbound.answered(&Id::Number(id), Ok(&raw));
+    }
+    assert_eq!((edit.await.unwrap(), save.await.unwrap()), (Ok(()), Ok(true)));
+}
+
 #[tokio::test]
 async fn a_refused_edit_of_a_document_that_moved_on_is_stale() {
     let mut bench = Bench::new(true);

@@ -1,6 +1,6 @@
 //! `reverie/session/*`.
 
-use agent::{NewSession, Prompt, Strategy};
+use agent::{NewSession, Prompt, ShownKind, ShownRole, Strategy};
 use protocol::{
     CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult, MessageKind,
     MessageRole, NewSessionParams, NewSessionResult, PromptPart, PromptSessionParams, PromptSessionResult,
@@ -76,15 +76,16 @@ pub(super) async fn cancel(server: Server, params: CancelSessionParams) -> jsonr
     Ok(Empty {})
 }
 
+/// Takes effect before it returns, as a prompt does: a few file operations, and on a thread of their own two of them
+/// could change places.
 pub(super) async fn delete(server: Server, params: DeleteSessionParams) -> jsonrpc::Result<Empty> {
-    let id = session_id(&params.session_id)?;
-    blocking(move || server.agent().delete(&id)).await?;
+    server.agent().delete(&session_id(&params.session_id)?).map_err(error)?;
     Ok(Empty {})
 }
 
+/// Takes effect before it returns, like `delete`: the last name sent is the one that stays.
 pub(super) async fn rename(server: Server, params: RenameSessionParams) -> jsonrpc::Result<Empty> {
-    let id = session_id(&params.session_id)?;
-    blocking(move || server.agent().rename(&id, &params.title)).await?;
+    server.agent().rename(&session_id(&params.session_id)?, &params.title).map_err(error)?;
     Ok(Empty {})
 }
 
@@ -117,17 +118,17 @@ fn message(message: agent::ShownMessage) -> SessionMessage {
     SessionMessage {
         uuid: message.uuid.to_string(),
         role: match message.role {
-            "user" => MessageRole::User,
-            "assistant" => MessageRole::Assistant,
-            _ => MessageRole::System,
+            ShownRole::User => MessageRole::User,
+            ShownRole::Assistant => MessageRole::Assistant,
+            ShownRole::System => MessageRole::System,
         },
         kind: match message.kind {
-            "text" => MessageKind::Text,
-            "thinking" => MessageKind::Thinking,
-            "toolUse" => MessageKind::ToolUse,
-            "toolResult" => MessageKind::ToolResult,
-            "attachment" => MessageKind::Attachment,
-            _ => MessageKind::Notice,
+            ShownKind::Text => MessageKind::Text,
+            ShownKind::Thinking => MessageKind::Thinking,
+            ShownKind::ToolUse => MessageKind::ToolUse,
+            ShownKind::ToolResult => MessageKind::ToolResult,
+            ShownKind::Attachment => MessageKind::Attachment,
+            ShownKind::Notice => MessageKind::Notice,
         },
         text: message.text,
         timestamp: message.timestamp.to_string(),

@@ -36,6 +36,8 @@ pub(super) struct Queue {
     waiting: HashMap<i64, oneshot::Sender<Answer>>,
     last_request: i64,
     holds: usize,
+    /// Those that follow updates which are held back.
+    held: Vec<Question>,
     closing: bool,
 }
 
@@ -50,6 +52,13 @@ struct Lane {
 struct Pending {
     turn: Option<String>,
     update: Update,
+}
+
+struct Question {
+    id: i64,
+    session: Option<String>,
+    method: &'static str,
+    params: Value,
 }
 
 enum Outgoing {
@@ -103,12 +112,13 @@ impl Queue {
         if self.closing {
             return id;
         }
-        match session {
-            Some(session) => self.flush(session, now),
-            None => self.flush_where(now, |_lane| true),
-        }
         self.waiting.insert(id, sender);
-        self.push(Outgoing::Request { id, method, params });
+        let question = Question { id, session: session.map(str::to_owned), method, params };
+        if self.holds > 0 {
+            self.held.push(question);
+        } else {
+            self.ask(question, now);
+        }
         id
     }
 
@@ -124,7 +134,7 @@ impl Queue {
         }
         let waits =
             |outgoing: &Outgoing| matches!(outgoing, Outgoing::Request { id: queued, .. } if *queued == id);
-        if self.ready.iter().any(waits) {
+        if self.ready.iter().any(waits) || self.held.iter().any(|held| held.id == id) {
             return false;
         }
         self.push(Outgoing::Notification {
@@ -138,8 +148,16 @@ impl Queue {
         self.holds += 1;
     }
 
-    pub(super) fn release(&mut self) {
+    pub(super) fn release(&mut self, now: Instant) {
         self.holds = self.holds.saturating_sub(1);
+        if self.holds > 0 {
+            return;
+        }
+        for question in std::mem::take(&mut self.held) {
+            if self.waiting.contains_key(&question.id) {
+                self.ask(question, now);
+            }
+        }
     }
 
     pub(super) fn begin_progress(&mut self, session: &str, turn: &str, token: Value) {
@@ -199,6 +217,15 @@ impl Queue {
         if !self.closing {
             self.ready.push_back(outgoing);
         }
+    }
+
+    fn ask(&mut self, question: Question, now: Instant) {
+        let Question { id, session, method, params } = question;
+        match session {
+            Some(session) => self.flush(&session, now),
+            None => self.flush_where(now, |_lane| true),
+        }
+        self.push(Outgoing::Request { id, method, params });
     }
 
     fn flush_where(&mut self, now: Instant, condition: impl Fn(&Lane) -> bool) {

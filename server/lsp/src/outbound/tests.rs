@@ -194,11 +194,53 @@ fn an_answer_precedes_the_updates_it_brings_about() {
     bench.push(turn_end());
     bench.check(expect![""]);
     bench.queue.push_response(Response::from_ok(Id::Number(7), Value::Null), None);
-    bench.queue.release();
+    bench.queue.release(bench.now);
     assert_eq!(
         bench.take().iter().map(|message| message["id"].clone()).collect::<Vec<_>>(),
         [json!(7), Value::Null, Value::Null]
     );
+}
+
+#[test]
+fn a_question_waits_with_the_updates_that_are_held_back() {
+    let mut bench = Bench::new();
+    bench.queue.hold();
+    bench.push(Update::Title { title: "Named".to_owned() });
+    let (sender, _receiver) = oneshot::channel();
+    bench.queue.push_request(None, "window/workDoneProgress/create", Value::Null, sender, bench.now);
+    let (sender, withdrawn) = oneshot::channel();
+    let id = bench.queue.push_request(Some("s"), "reverie/user/ask", Value::Null, sender, bench.now);
+    assert!(!bench.queue.withdraw(id), "the client never hears of it");
+    drop(withdrawn);
+    bench.check(expect![""]);
+    bench.queue.push_response(Response::from_ok(Id::Number(7), Value::Null), None);
+    bench.queue.release(bench.now);
+    bench.check(expect![[r#"
+        response 7
+        0 {"kind":"title","title":"Named"}
+        window/workDoneProgress/create 1"#]]);
+    bench.after(16).check(expect![""]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_the_client_does_not_answer_is_refused() {
+    let outbound = Outbound::default();
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    tokio::spawn(outbound.clone().write_to(theirs));
+    let mut frames = FrameReader::new(ours);
+    outbound.offer_progress("s", "1");
+    let token = json!("reverie/turn/1");
+    assert_eq!(outbound.session_of_progress(&token).as_deref(), Some("s"));
+    outbound.update("s", Some("1".to_owned()), turn_end());
+    let mut methods = Vec::new();
+    for _ in 0..3 {
+        let Frame::Body(body) = frames.next().await else { panic!("the link ended") };
+        let message: Value = serde_json::from_slice(&body).unwrap();
+        methods.push(message["method"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(methods, ["window/workDoneProgress/create", "reverie/session/update", "$/cancelRequest"]);
+    tokio::task::yield_now().await;
+    assert_eq!(outbound.session_of_progress(&token), None);
 }
 
 #[test]

@@ -88,3 +88,43 @@ async fn sessions_are_listed_renamed_resumed_and_deleted() {
     let gone = client.request("reverie/session/resume", delete).await;
     assert_eq!(gone["error"]["code"], -32001, "{gone}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_and_deletions_take_effect_in_the_order_of_the_wire() {
+    let mut client = TestClient::initialized(json!({})).await;
+    let session = new_session(&mut client).await;
+    client.request("reverie/session/prompt", prompt(&session)).await;
+    client.receive_where(|message| is_update(message, "turnEnd")).await;
+    let mut last = 0;
+    for number in 0..50 {
+        let rename = json!({ "sessionId": session, "title": format!("Title {number}") });
+        last = client.ask("reverie/session/rename", rename).await;
+    }
+    client.receive_where(|message| message["id"] == last).await;
+    let listed = client.request("reverie/session/list", json!({})).await;
+    assert_eq!(listed["result"]["sessions"][0]["title"], "Title 49", "{listed}");
+    client.ask("reverie/session/delete", json!({ "sessionId": session })).await;
+    let refused = client.request("reverie/session/prompt", prompt(&session)).await;
+    assert_eq!(refused["error"]["code"], -32001, "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_is_shown_as_progress_is_answered_first() {
+    let mut client = TestClient::initialized(json!({ "window": { "workDoneProgress": true } })).await;
+    for _ in 0..20 {
+        let session = new_session(&mut client).await;
+        let id = client.ask("reverie/session/prompt", prompt(&session)).await;
+        let first = client
+            .receive_where(|message| {
+                let answers = message["id"] == id && message.get("method").is_none();
+                answers || message["params"]["sessionId"] == session
+            })
+            .await;
+        assert_eq!(first["id"], id, "{first}");
+        client
+            .receive_where(|message| {
+                message["params"]["sessionId"] == session && is_update(message, "turnEnd")
+            })
+            .await;
+    }
+}

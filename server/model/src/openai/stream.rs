@@ -5,7 +5,7 @@
 //! complete must never run.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -28,6 +28,8 @@ pub(super) struct Completion {
     calls: Vec<Call>,
     finish_reason: Option<String>,
     usage: Usage,
+    /// The ids of the conversation's calls: many servers number those of each answer from 0.
+    known_calls: HashSet<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,8 @@ struct Call {
 }
 
 impl Completion {
-    pub(super) fn new(origin: Arc<Origin>) -> Self {
+    /// `known_calls` are the ids in the request; the answer's are different from them.
+    pub(super) fn new(origin: Arc<Origin>, known_calls: HashSet<String>) -> Self {
         Self {
             origin,
             started: false,
@@ -55,6 +58,7 @@ impl Completion {
             calls: Vec::new(),
             finish_reason: None,
             usage: Usage::default(),
+            known_calls,
         }
     }
 
@@ -153,11 +157,9 @@ impl Completion {
             }
             Some(other) => StopReason::Other(other.to_owned()),
         };
-        let mut ids: Vec<String> = Vec::new();
         for (number, call) in calls.into_iter().enumerate() {
-            let repeated = call.id.is_empty() || ids.contains(&call.id);
-            let id = if repeated { own_id(number) } else { call.id };
-            ids.push(id.clone());
+            let is_new = !call.id.is_empty() && self.known_calls.insert(call.id.clone());
+            let id = if is_new { call.id } else { own_id(number) };
             let index = self.next_index;
             self.next_index += 1;
             let input = Value::Object(Map::new());

@@ -16,7 +16,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn decode(chunks: Vec<Vec<u8>>) -> Outcome {
-    testing::decode(chunks, stream::Completion::new, "openai")
+    testing::decode(chunks, |origin| stream::Completion::new(origin, HashSet::new()), "openai")
 }
 
 #[test]
@@ -111,6 +111,28 @@ fn the_body() {
     assert_eq!(limit("https://api.openai.com"), wire::OutputLimit::MaxCompletionTokens);
     assert_eq!(limit("http://127.0.0.1:8080"), wire::OutputLimit::MaxTokens);
     assert_eq!(limit("http://notopenai.com"), wire::OutputLimit::MaxTokens);
+}
+
+#[tokio::test]
+async fn an_id_that_the_conversation_has_already_is_replaced() {
+    let call = |id: &str| format!(r#"{{"id":"{id}","function":{{"name":"Read","arguments":"{{}}"}}}}"#);
+    let calls = ["a", "new", "new", ""].map(call).join(",");
+    let body = format!(
+        r#"{{"id":"x","model":"m","choices":[{{"message":{{"tool_calls":[{calls}]}},"finish_reason":"tool_calls"}}]}}"#
+    );
+    let reply = Reply::status(200, "content-type: application/json\r\n", &body);
+    let server = TestServer::start(vec![reply]).await;
+    let outcome = ask(server.base_url.clone(), None).await;
+    let ids: Vec<&str> = outcome
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::BlockStarted { block: Block::ToolUse { id, .. }, .. } => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(HashSet::<&str>::from_iter(ids.iter().copied()).len(), ids.len(), "{ids:?}");
+    assert!(ids.contains(&"new") && !ids.contains(&"a") && !ids.contains(&""), "{ids:?}");
 }
 
 async fn ask(base_url: String, key: Option<&str>) -> Outcome {

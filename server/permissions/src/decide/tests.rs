@@ -110,6 +110,7 @@ fn accepting_edits_stops_at_protected_files_and_at_the_workspace() {
             "Edit @W/.claude/notes.md",
             "Edit @W/.claude/worktrees/one/.claude/settings.json",
             "Edit @W/.mcp.json",
+            "Edit @W/.claude/projects/-x/reverie-allowed.json",
             "Edit @W/.gitignore",
             "Edit @W/CLAUDE.md",
             "Edit @W/out/list.txt",
@@ -135,6 +136,7 @@ fn accepting_edits_stops_at_protected_files_and_at_the_workspace() {
             allow "Edit @W/.claude/notes.md": edits inside the workspace are accepted in this session
             ASK   "Edit @W/.claude/worktrees/one/.claude/settings.json": @W/.claude/worktrees/one/.claude/settings.json is protected: what `.claude` says may be run later
             ASK   "Edit @W/.mcp.json": @W/.mcp.json is protected: what `.mcp.json` says may be run later
+            ASK   "Edit @W/.claude/projects/-x/reverie-allowed.json": @W/.claude/projects/-x/reverie-allowed.json is protected: what `reverie-allowed.json` says may be run later
             allow "Edit @W/.gitignore": edits inside the workspace are accepted in this session
             allow "Edit @W/CLAUDE.md": edits inside the workspace are accepted in this session
             ASK   "Edit @W/out/list.txt": @W/out/list.txt is a link out of the workspace, to @O/data/list.txt

@@ -3,6 +3,8 @@
 //! No shell is parsed here. A line that is more than one plain command is never permitted by a pattern, only by
 //! its exact text; and a restriction looks at every piece of the line, over-matching rather than missing one.
 
+use crate::programs::{file_name, runs_others};
+
 #[derive(Clone, Debug)]
 pub(super) enum CommandPattern {
     /// These words, then anything.
@@ -15,13 +17,8 @@ pub(super) enum CommandPattern {
 /// What joins, nests or redirects commands. `$(` and `${` are looked for apart.
 const JOINTS: &[char] = &[';', '&', '|', '`', '\n', '\r', '>', '<', '\0'];
 
-/// Commands that run the command in their arguments.
-const WRAPPERS: &[&str] = &[
-    "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "xargs", "find",
-    "fd", "parallel", "watch", "command", "builtin", "exec", "eval", "bash", "sh", "zsh", "dash", "ksh",
-    "fish", "busybox", "then", "do", "else", "elif", "if", "while", "until", "!", "ssh", "strace", "chroot",
-    "unshare",
-];
+/// Words of the shell that a command follows.
+const KEYWORDS: &[&str] = &["then", "do", "else", "elif", "if", "while", "until", "!"];
 
 impl CommandPattern {
     pub(super) fn parse(specifier: &str) -> Self {
@@ -77,7 +74,7 @@ impl CommandPattern {
         let words: Vec<&str> = bare.split_whitespace().skip_while(|word| is_assignment(word)).collect();
         let mut wrapped = false;
         for (index, word) in words.iter().enumerate() {
-            let program = word.rsplit('/').next().unwrap_or(word);
+            let program = file_name(word);
             let rest = words.get(index + 1..).unwrap_or_default();
             let line = |first: &str| {
                 std::iter::once(first).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ")
@@ -85,7 +82,7 @@ impl CommandPattern {
             if self.fits(&line(word)) || self.fits(&line(program)) {
                 return true;
             }
-            wrapped = wrapped || WRAPPERS.contains(&program);
+            wrapped = wrapped || KEYWORDS.contains(&program) || runs_others(program, rest.first().copied());
             if !wrapped {
                 return false;
             }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::Reading;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[derive(Clone, Debug)]
-pub(super) struct PathPattern {
+pub(crate) struct PathPattern {
     base: Base,
     /// The thing itself.
     exact: GlobMatcher,
@@ -84,6 +84,11 @@ impl PathPattern {
             .any(|path| self.matches(&Place::of(path), policy, Reading::Restricts))
     }
 
+    /// What a restriction covers below each of its [`Self::bases`].
+    pub(crate) fn restricted(&self) -> [&Glob; 2] {
+        [self.exact.glob(), self.below.glob()]
+    }
+
     fn covers(&self, path: &Path, policy: &Policy, reading: Reading) -> bool {
         let reaches_below = reading == Reading::Restricts || !self.ends_in_wildcard;
         self.bases(policy, reading).iter().any(|base| {
@@ -92,7 +97,8 @@ impl PathPattern {
         })
     }
 
-    fn bases(&self, policy: &Policy, reading: Reading) -> Vec<PathBuf> {
+    /// The folders that the pattern is relative to, as written and as they really are. Looks at the disk.
+    pub(crate) fn bases(&self, policy: &Policy, reading: Reading) -> Vec<PathBuf> {
         let written = match &self.base {
             Base::Folder(folder) => vec![folder.clone()],
             Base::Home(folder) => vec![policy.home.join(folder)],

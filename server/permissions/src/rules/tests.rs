@@ -100,6 +100,10 @@ fn a_denied_command_is_found_in_any_part_of_the_line() {
             "Bash sudo -u root rm x",
             "Bash bash -c 'rm x'",
             "Bash find . -exec rm {} +",
+            "Bash python3.12 -c 'rm x'",
+            "Bash kubectl exec pod -- rm x",
+            "Bash docker run image rm x",
+            "Bash docker rm x",
             "Bash if true; then rm x; fi",
             "Bash ls & rm x &",
             "Bash r\\\nm x",
@@ -129,6 +133,10 @@ fn a_denied_command_is_found_in_any_part_of_the_line() {
             DENY  "Bash sudo -u root rm x": the rule `Bash(rm:*)` denies it
             DENY  "Bash bash -c 'rm x'": the rule `Bash(rm:*)` denies it
             DENY  "Bash find . -exec rm {} +": the rule `Bash(rm:*)` denies it
+            DENY  "Bash python3.12 -c 'rm x'": the rule `Bash(rm:*)` denies it
+            DENY  "Bash kubectl exec pod -- rm x": the rule `Bash(rm:*)` denies it
+            DENY  "Bash docker run image rm x": the rule `Bash(rm:*)` denies it
+            allow "Bash docker rm x": the rule `Bash` allows it
             DENY  "Bash if true; then rm x; fi": the rule `Bash(rm:*)` denies it
             DENY  "Bash ls & rm x &": the rule `Bash(rm:*)` denies it
             DENY  "Bash r\\\nm x": the rule `Bash(rm:*)` denies it

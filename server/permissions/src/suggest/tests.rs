@@ -18,6 +18,23 @@ fn suggestions_fit_the_call_and_little_else() {
         "Bash cd x && make",
         "Bash ls *.rs | wc -l",
         "Bash FOO=1 make",
+        "Bash make -j4",
+        "Bash make test",
+        "Bash watch ls",
+        "Bash python3.12 -m pytest",
+        "Bash /usr/bin/perl5.36 x.pl",
+        "Bash find . -name x",
+        "Bash tar xf a.tar",
+        "Bash docker ps",
+        "Bash kubectl exec pod -- ls",
+        "Bash kubectl get pods",
+        "Bash npx tsx x.ts",
+        "Bash npx eslint src",
+        "Bash uv run pytest",
+        "Bash git bisect run x",
+        "Bash git log --oneline",
+        "Edit @W/~/notes.txt",
+        "Edit @W/~/deep/notes.txt",
         "Edit @W/src/main.rs",
         "Write @W/src/deep/new.rs",
         "Edit @W/Cargo.toml",
@@ -53,6 +70,23 @@ fn suggestions_fit_the_call_and_little_else() {
         "Bash cd x && make" → Bash(cd x && make)
         "Bash ls *.rs | wc -l" → Bash(ls \*.rs | wc -l)
         "Bash FOO=1 make" → Bash(FOO=1 make)
+        "Bash make -j4" → Bash(make -j4)
+        "Bash make test" → Bash(make test:*)
+        "Bash watch ls" → Bash(watch ls)
+        "Bash python3.12 -m pytest" → Bash(python3.12 -m pytest)
+        "Bash /usr/bin/perl5.36 x.pl" → Bash(/usr/bin/perl5.36 x.pl)
+        "Bash find . -name x" → Bash(find . -name x)
+        "Bash tar xf a.tar" → Bash(tar xf a.tar)
+        "Bash docker ps" → Bash(docker ps)
+        "Bash kubectl exec pod -- ls" → Bash(kubectl exec pod -- ls)
+        "Bash kubectl get pods" → Bash(kubectl get:*)
+        "Bash npx tsx x.ts" → Bash(npx tsx x.ts)
+        "Bash npx eslint src" → Bash(npx eslint:*)
+        "Bash uv run pytest" → Bash(uv run pytest)
+        "Bash git bisect run x" → Bash(git bisect run x)
+        "Bash git log --oneline" → Bash(git log:*)
+        "Edit @W/~/notes.txt" → Edit(/~/**)
+        "Edit @W/~/deep/notes.txt" → Edit(/~/deep/**)
         "Edit @W/src/main.rs" → Edit(src/**)
         "Write @W/src/deep/new.rs" → Edit(src/deep/**)
         "Edit @W/Cargo.toml" → Edit(/Cargo.toml)

@@ -98,6 +98,7 @@ fn a_submodule_is_its_own_repository() {
 fn a_worktree_of_a_bare_repository_belongs_to_the_bare_repository() {
     let fixture = Fixture::new();
     fixture.write("bare.git/HEAD", "ref: refs/heads/main\n");
+    fixture.write("bare.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
     fixture.write("bare.git/worktrees/w/commondir", "../..\n");
     fixture.write("w/.git", "gitdir: ../bare.git/worktrees/w\n");
     fixture.write("bare.git/worktrees/w/gitdir", &format!("{}\n", fixture.path("w/.git").display()));
@@ -198,4 +199,37 @@ fn related_folders_are_those_of_the_repository() {
     assert_eq!(names("main/server"), ["-linked", "-linked-docs", "-main", "-main-server"]);
     assert_eq!(names("linked"), names("main"));
     assert_eq!(names("main-other"), ["-main-other"]);
+}
+
+#[test]
+fn the_git_folders_of_a_worktree_are_found() {
+    let fixture = Fixture::new();
+    fixture.repository();
+    let own = fixture.path("main/.git/worktrees/linked");
+    assert_eq!(git_dir(&fixture.folder("linked/src")), Some(own.clone()));
+    assert_eq!(canonical(&common_git_dir(&own)), fixture.path("main/.git"));
+    let main = git_dir(&fixture.folder("main/src")).unwrap();
+    assert_eq!(main, fixture.path("main/.git"));
+    assert_eq!(common_git_dir(&main), main);
+    assert_eq!(git_dir(&fixture.folder("elsewhere")), None);
+}
+
+#[test]
+fn pipes_in_place_of_gits_files_are_not_waited_for() {
+    let fixture = Fixture::new();
+    let pipe = |path: &str| {
+        let path = fixture.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    pipe("one/.git");
+    pipe("two/.git/HEAD");
+    fixture.write("three/.git", "gitdir: ../two/.git\n");
+    for folder in ["one", "two", "three"] {
+        assert_eq!(git_dir(&fixture.path(folder)), None, "{folder}");
+    }
+    fixture.write("four/.git/HEAD", "ref: refs/heads/main\n");
+    pipe("four/.git/commondir");
+    let git_dir = git_dir(&fixture.path("four")).unwrap();
+    assert_eq!(common_git_dir(&git_dir), git_dir);
 }

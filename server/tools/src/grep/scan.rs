@@ -10,12 +10,16 @@ use super::{
     OutputMode, Query,
     engine::{open, searcher},
 };
-use crate::search::{Find, Finds, Scope, Stop};
+use crate::{
+    search::{Find, Finds, Scope, Stop},
+    tool::MayRead,
+};
 
 pub(super) struct Scan<'a> {
     pub(super) query: &'a Query,
     pub(super) matcher: &'a RegexMatcher,
     pub(super) unsaved: &'a HashMap<PathBuf, String>,
+    pub(super) may_read: &'a MayRead,
     pub(super) stop: &'a Stop,
 }
 
@@ -34,7 +38,7 @@ impl Scan<'_> {
                     Ok(entry) => {
                         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
                         if is_file && self.query.filter.passes(entry.path()) {
-                            self.search(&mut searcher, &matcher, entry.path(), finds);
+                            self.search_if_permitted(&mut searcher, &matcher, entry.path(), finds);
                         }
                     }
                     Err(error) => finds.add_error(error.io_error()),
@@ -46,7 +50,7 @@ impl Scan<'_> {
         finds
     }
 
-    /// The one file that was named, and whether it is binary.
+    /// The one file that was named, and whether it is binary. The call itself was decided by its name.
     pub(super) fn file(&self) -> (Finds, bool) {
         let finds = Finds::keeping(1);
         let mut searcher = searcher(self.query, self.matcher, None);
@@ -60,8 +64,24 @@ impl Scan<'_> {
         for path in self.unsaved.keys().filter(|path| !path.exists()) {
             let wrong_type = scope.types.as_ref().is_some_and(|types| types.matched(path, false).is_ignore());
             if !wrong_type && self.query.filter.passes(path) {
-                self.search(&mut searcher, self.matcher, path, finds);
+                self.search_if_permitted(&mut searcher, self.matcher, path, finds);
             }
+        }
+    }
+
+    /// Asks before it searches: if only files that match were asked about, the count of those left out would tell
+    /// what is in them.
+    fn search_if_permitted(
+        &self,
+        searcher: &mut Searcher,
+        matcher: &RegexMatcher,
+        path: &Path,
+        finds: &Finds,
+    ) {
+        if (self.may_read)(path) {
+            self.search(searcher, matcher, path, finds);
+        } else {
+            finds.add_withheld();
         }
     }
 

@@ -404,3 +404,58 @@ async fn a_cancelled_search_ends_at_once() {
     bench.context.cancel.cancel();
     check(&bench, json!({"pattern": "one"}), expect!["FAILED: the search was cancelled"]).await;
 }
+
+#[tokio::test]
+async fn what_may_not_be_read_is_neither_shown_nor_searched() {
+    let bench = tree("//- a.txt\ntoken=1\n//- secrets/b.txt\ntoken=2\n//- secrets/c.txt\nnothing\n")
+        .hiding("secrets");
+    check(
+        &bench,
+        json!({"pattern": "token", "output_mode": "content", "glob": "**/*.txt"}),
+        expect![[r#"
+            a.txt
+            1:token=1
+            [left out by permission rules: 2 files]"#]],
+    )
+    .await;
+    check(
+        &bench,
+        json!({"pattern": "token=2", "output_mode": "count"}),
+        expect![[r#"
+        No matches found.
+        [left out by permission rules: 2 files]"#]],
+    )
+    .await;
+    // The same whatever is asked: the number must not tell what is in them.
+    check(
+        &bench,
+        json!({"pattern": "token=3", "glob": "secrets/**"}),
+        expect![[r#"
+        No matches found.
+        [left out by permission rules: 2 files]
+        === shown as Files { paths: [] }"#]],
+    )
+    .await;
+
+    bench.put("secrets/d.txt", "saved\n");
+    bench.open("secrets/d.txt", "token=4\n", Saves::No);
+    let unsaved = bench.run(&Grep, json!({"pattern": "token=4"})).await;
+    unsaved.check(expect![[r#"
+        No matches found.
+        [left out by permission rules: 3 files]
+        === shown as Files { paths: [] }"#]]);
+}
+
+#[tokio::test]
+async fn a_file_that_was_named_was_decided_about_before() {
+    let bench = tree("//- secrets/b.txt\ntoken=2\n").hiding("secrets");
+    let input = json!({"pattern": "token", "path": "secrets/b.txt", "output_mode": "content"});
+    check(
+        &bench,
+        input,
+        expect![[r#"
+        secrets/b.txt
+        1:token=2"#]],
+    )
+    .await;
+}

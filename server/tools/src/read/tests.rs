@@ -15,7 +15,7 @@ async fn lines_are_numbered() {
         === shown as text
         src/a.rs: lines 1 to 3"#]]);
     let seen = bench.context.reads.get(&bench.path("src/a.rs")).unwrap();
-    assert_eq!((seen.lines, seen.full), ((1, 3), true));
+    assert_eq!((seen.lines, seen.is_whole()), ((1, 3), true));
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_part_says_how_to_go_on() {
         === shown as text
         long: lines 4 to 5"#]]);
     let seen = bench.context.reads.get(&bench.path("long")).unwrap();
-    assert_eq!((seen.lines, seen.full), ((4, 5), false));
+    assert_eq!((seen.lines, seen.is_whole()), ((4, 5), false));
     bench.run(&Read, json!({"file_path": "long", "offset": 19})).await.check(expect![[r#"
             19	line 19
             20	line 20
@@ -67,7 +67,7 @@ async fn long_lines_are_cut() {
     let widths: Vec<usize> = output.lines().map(|line| line.chars().count()).collect();
     expect!["[12, 2019, 10, 40]"].assert_eq(&format!("{widths:?}"));
     expect!["(1 long line was cut at 2000 characters)"].assert_eq(output.lines().last().unwrap());
-    assert!(!bench.context.reads.get(&bench.path("wide")).unwrap().full);
+    assert!(!bench.context.reads.get(&bench.path("wide")).unwrap().is_whole());
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_huge_single_line_is_bounded() {
     let bench = Bench::new().with_file("one", "y".repeat(9 * 1024 * 1024));
     let output = bench.run(&Read, json!({"file_path": "one"})).await.text();
     assert!(output.len() < 3_000, "{}", output.len());
-    assert!(!bench.context.reads.get(&bench.path("one")).unwrap().full);
+    assert!(!bench.context.reads.get(&bench.path("one")).unwrap().is_whole());
 }
 
 #[tokio::test]

@@ -37,6 +37,8 @@ pub(crate) struct Totals {
     pub(crate) unreadable: u64,
     /// Files with a line, or for a search across lines a whole, that is too long to search.
     pub(crate) too_long: u64,
+    /// Files that the permission rules keep from the model.
+    pub(crate) withheld: u64,
 }
 
 impl Finds {
@@ -65,6 +67,10 @@ impl Finds {
 
     pub(crate) fn add_too_long(&self) {
         self.lock().totals.too_long += 1;
+    }
+
+    pub(crate) fn add_withheld(&self) {
+        self.lock().totals.withheld += 1;
     }
 
     /// The newest files first, those of the same time by name.
@@ -115,6 +121,6 @@ mod tests {
         let (newest, totals) = finds.take();
         let names: Vec<_> = newest.iter().map(|find| find.path.to_str().unwrap()).collect();
         assert_eq!(names, ["4998", "4999", "4996"]);
-        assert_eq!(totals, Totals { files: 5000, matches: 10_000, unreadable: 0, too_long: 0 });
+        assert_eq!(totals, Totals { files: 5000, matches: 10_000, ..Totals::default() });
     }
 }

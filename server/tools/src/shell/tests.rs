@@ -64,6 +64,7 @@ impl Session {
             progress: Arc::new(move |text| sender.send(text).unwrap_or_default()),
             host: Arc::new(Nobody),
             workspace: Workspace::new(vec![cwd.clone()]),
+            may_read: Arc::new(|_| true),
             reads: ReadState::new(),
             shell: Shell::with_environment(cwd.clone(), environment.collect()),
             todos: Todos::new(),

@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
+    edit::Edit,
     read::Read,
     testing::{Bench, Saves},
 };
@@ -51,6 +52,42 @@ async fn an_existing_file_must_have_been_read_as_it_is() {
         +three
     "#]]);
     assert_eq!(bench.on_disk("a.txt"), "one\n2\nthree\n");
+}
+
+#[tokio::test]
+async fn only_a_file_that_was_read_whole_is_replaced() {
+    let bench =
+        Bench::new().with_file("long.txt", "x\n".repeat(2_500)).with_file("wide.txt", "x".repeat(9_000));
+    let replaced = json!({"file_path": "long.txt", "content": "short\n"});
+    bench.run(&Read, json!({"file_path": "long.txt"})).await;
+    bench.run(&Write, replaced.clone()).await.check(expect![
+        "FAILED: long.txt cannot be replaced: only lines 1 to 2000 of it were read; read the rest or use Edit"
+    ]);
+    bench.run(&Read, json!({"file_path": "long.txt", "offset": 2_400})).await;
+    bench.run(&Write, replaced.clone()).await.check(expect!["FAILED: long.txt cannot be replaced: only lines 2400 to 2500 of it were read; read the rest or use Edit"]);
+    assert_eq!(bench.on_disk("long.txt").len(), 5_000);
+
+    let edit =
+        json!({"file_path": "long.txt", "old_string": "x\nx\n", "new_string": "y\n", "replace_all": true});
+    assert!(!bench.run(&Edit, edit).await.failed());
+    assert!(bench.run(&Write, replaced.clone()).await.failed());
+    bench.run(&Read, json!({"file_path": "long.txt"})).await;
+    assert!(!bench.run(&Write, replaced).await.failed());
+    assert_eq!(bench.on_disk("long.txt"), "short\n");
+
+    bench.run(&Read, json!({"file_path": "wide.txt"})).await;
+    let replaced = json!({"file_path": "wide.txt", "content": ""});
+    bench.run(&Write, replaced).await.check(expect![
+        "FAILED: wide.txt has lines too long to be shown whole, so not all of it was read; use Edit"
+    ]);
+}
+
+#[tokio::test]
+async fn a_long_file_can_be_read_in_pieces_and_then_replaced() {
+    let bench = Bench::new().with_file("long.txt", "x\n".repeat(2_500));
+    bench.run(&Read, json!({"file_path": "long.txt", "offset": 2_001})).await;
+    bench.run(&Read, json!({"file_path": "long.txt"})).await;
+    assert!(!bench.run(&Write, json!({"file_path": "long.txt", "content": "short\n"})).await.failed());
 }
 
 #[tokio::test]
