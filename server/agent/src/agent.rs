@@ -22,7 +22,7 @@ use crate::{
     git, query_loop, report,
     session::{Queued, Session, State},
     shared::Shared,
-    store,
+    store::{self, OpenHere},
     turn::Turn,
     types::{
         Accepted, AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Prompt, PromptPart,
@@ -162,13 +162,16 @@ impl Agent {
     /// Stops the session and moves its files to the trash folder beside the transcripts.
     pub fn delete(&self, id: &SessionId) -> Result<(), AgentError> {
         let open = self.open().remove(id);
-        if let Some(session) = &open {
-            session.cancel();
-            let shell = Arc::clone(&session.shell);
-            self.turns.spawn(async move { shell.kill_all().await });
-        }
-        match store::trash(&self.shared, id) {
-            Err(AgentError::UnknownSession(_)) if open.is_some() => Ok(()),
+        let stamp = self.stamp(id, &self.default_folder());
+        let Some(session) = open else {
+            return store::trash(&self.shared, id, stamp, OpenHere::No);
+        };
+        session.cancel();
+        let shell = Arc::clone(&session.shell);
+        self.turns.spawn(async move { shell.kill_all().await });
+        match store::trash(&self.shared, id, stamp, OpenHere::Yes) {
+            // It had no message yet, hence no file.
+            Err(AgentError::UnknownSession(_)) => Ok(()),
             outcome => outcome,
         }
     }

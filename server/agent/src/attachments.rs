@@ -7,7 +7,7 @@ use std::{fmt::Write, path::Path, sync::Arc};
 use context::fragment;
 use conversation::{Block, Record};
 use serde_json::json;
-use workspace::Range;
+use workspace::{Encoding, Range};
 
 use crate::{
     session::Session,
@@ -117,10 +117,7 @@ fn mention(session: &Session, path: &Path, range: Option<Range>) -> String {
         return format!("The user mentions the folder {shown}. It contains:\n{}", folder(path));
     }
     let (first, lines) = match range {
-        Some(range) => {
-            let first = range.start.line as usize + 1;
-            (first, (range.end.line as usize + 2).saturating_sub(first).max(1))
-        }
+        Some(range) => lines_of(range),
         None => (1, MENTION_LINES),
     };
     match session.shared.workspace.read_lines(path, first, lines.min(MENTION_LINES), MENTION_BYTES) {
@@ -167,12 +164,81 @@ fn editor_state(session: &Session, prompt: &Prompt) -> Option<String> {
     if let Some(range) = prompt.selection
         && range.start != range.end
     {
-        let first = range.start.line as usize + 1;
-        let lines = (range.end.line as usize + 2).saturating_sub(first).max(1);
+        let (first, lines) = lines_of(range);
         if let Ok(read) = session.shared.workspace.read_lines(path, first, lines, SELECTION_BYTES) {
             let last = first + read.line_count.saturating_sub(1);
-            let _infallible = write!(text, " They have selected lines {first} to {last}:\n{}", read.text);
+            let selected = selected(&read.text, range, session.shared.workspace.encoding());
+            let _infallible = write!(text, " They have selected, in lines {first} to {last}:\n{selected}");
         }
     }
     Some(text)
+}
+
+/// The lines of a range, from 1, and how many: its end is exclusive, so a selection of whole lines ends in column 0 of
+/// the line after.
+fn lines_of(range: Range) -> (usize, usize) {
+    let first = range.start.line as usize + 1;
+    let whole_lines = range.end.character == 0 && range.end.line > range.start.line;
+    let last = range.end.line as usize + usize::from(!whole_lines);
+    (first, (last + 1).saturating_sub(first).max(1))
+}
+
+/// The part of the lines that is selected.
+fn selected(lines: &str, range: Range, encoding: Encoding) -> &str {
+    let lines = lines.strip_suffix('\n').unwrap_or(lines);
+    let last_line = lines.rfind('\n').map_or(0, |newline| newline + 1);
+    let spans = range.end.line > range.start.line;
+    let whole_lines = range.end.character == 0 && spans;
+    let end = if whole_lines {
+        lines.len()
+    } else {
+        last_line + column(lines.get(last_line..), range.end.character, encoding)
+    };
+    let start = column(lines.lines().next(), range.start.character, encoding);
+    lines.get(start..end).unwrap_or(lines)
+}
+
+/// Where a column of a line is, in bytes.
+fn column(line: Option<&str>, character: u32, encoding: Encoding) -> usize {
+    let line = line.unwrap_or_default();
+    let mut left = character as usize;
+    for (byte, character) in line.char_indices() {
+        let width = match encoding {
+            Encoding::Utf8 => character.len_utf8(),
+            Encoding::Utf16 => character.len_utf16(),
+        };
+        if left < width {
+            return byte;
+        }
+        left -= width;
+    }
+    line.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use workspace::Position;
+
+    use super::*;
+
+    fn range(start: (u32, u32), end: (u32, u32)) -> Range {
+        let at = |(line, character)| Position { line, character };
+        Range { start: at(start), end: at(end) }
+    }
+
+    #[test]
+    fn a_selection_of_whole_lines_ends_before_the_next() {
+        assert_eq!(lines_of(range((2, 0), (4, 0))), (3, 2));
+        assert_eq!(lines_of(range((2, 0), (4, 1))), (3, 3));
+        assert_eq!(lines_of(range((2, 3), (2, 5))), (3, 1));
+        assert_eq!(selected("one\ntwo\n", range((2, 0), (4, 0)), Encoding::Utf8), "one\ntwo");
+    }
+
+    #[test]
+    fn columns_count_as_the_editor_counts() {
+        assert_eq!(selected("abcd\n", range((0, 1), (0, 3)), Encoding::Utf8), "bc");
+        assert_eq!(selected("𝄞xy\nzw\n", range((0, 2), (1, 1)), Encoding::Utf16), "xy\nz");
+        assert_eq!(selected("𝄞xy\nzw\n", range((0, 4), (1, 1)), Encoding::Utf8), "xy\nz");
+        assert_eq!(selected("ab\n", range((0, 1), (0, 99)), Encoding::Utf8), "b");
+    }
 }

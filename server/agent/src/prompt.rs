@@ -3,7 +3,7 @@
 //! Rendered once a session, kept in the transcript, sent byte for byte ever after. The static part comes first and
 //! is the same in every session of a release; behind it, the dynamic sections, the most volatile last.
 
-use std::path::Path;
+use std::{fs::File, io::Read, path::Path};
 
 use context::fragment;
 use conversation::{Block, Prefix};
@@ -124,32 +124,35 @@ fn git_section(git: &GitState) -> String {
 fn first_message(inputs: &Inputs<'_>) -> String {
     let mut body = include_str!("prompts/context.md").trim_end().to_owned();
     for name in ["CLAUDE.md", ".claude/CLAUDE.md"] {
-        let path = inputs.cwd.join(name);
-        if let Some(text) = read_capped(&path, INSTRUCTIONS_CAP as u64) {
+        if let Some(text) = read_below(inputs.cwd, name, INSTRUCTIONS_CAP) {
             body.push_str("\n\n");
-            body.push_str(&fragment::file_fragment(&path, "project instructions", &text));
+            body.push_str(&fragment::file_fragment(&inputs.cwd.join(name), "project instructions", &text));
         }
     }
-    let index = inputs.memory_dir.map(|dir| dir.join("MEMORY.md"));
-    if let Some(index) = index
-        && let Some(text) = read_capped(&index, 10 * INDEX_BYTES as u64)
+    if let Some(dir) = inputs.memory_dir
+        && let Some(text) = read_below(dir, "MEMORY.md", 10 * INDEX_BYTES)
     {
         body.push_str("\n\n");
-        body.push_str(&fragment::file_fragment(&index, "memory index", &cut_index(&text)));
+        body.push_str(&fragment::file_fragment(&dir.join("MEMORY.md"), "memory index", &cut_index(&text)));
     }
     body.push_str(&format!("\n\nToday is {}.", inputs.today));
     fragment::reminder(&body, 2 * INSTRUCTIONS_CAP)
 }
 
-/// A regular file's text, `None` if there is none. Never waits on a pipe or a device.
-fn read_capped(path: &Path, cap: u64) -> Option<String> {
-    use std::io::Read;
-    if !std::fs::metadata(path).ok()?.is_file() {
+/// The text of a file below `folder`, with a word about it where it is cut. `None` for what is no text, or leads out of
+/// the folder: what a repository contains must not decide which other files are sent.
+fn read_below(folder: &Path, name: &str, cap: usize) -> Option<String> {
+    let path = folder.join(name).canonicalize().ok()?;
+    // Never waits on a pipe or a device.
+    if !path.starts_with(folder.canonicalize().ok()?) || !path.metadata().ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(cap).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    File::open(path).ok()?.take(cap as u64 + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.contains(&0) {
+        return None;
+    }
+    Some(fragment::capped(&String::from_utf8_lossy(&bytes), cap))
 }
 
 fn cut_index(text: &str) -> String {

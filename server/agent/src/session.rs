@@ -4,7 +4,7 @@
 //! transcript in the same step, so what is on disk is always a prefix of what is in memory.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -62,6 +62,8 @@ pub(crate) struct State {
     /// Turns that were cancelled while they waited; they end with the running one.
     pub dropped: Vec<TurnId>,
     pub ledger: Vec<LedgerEntry>,
+    /// What was wrong with the settings and was said already.
+    pub told: HashSet<String>,
     pub transcript_failing: bool,
 }
 

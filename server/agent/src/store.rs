@@ -25,6 +25,13 @@ use crate::{
 const PAGE: usize = 50;
 const LARGEST_PAGE: usize = 1_000;
 
+/// Whether this process has the session open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenHere {
+    Yes,
+    No,
+}
+
 /// Deleted sessions wait here, beside the transcripts, until the user empties it.
 const TRASH: &str = ".trash";
 
@@ -88,6 +95,11 @@ pub(crate) fn open(
             break;
         }
     }
+    for record in &loaded.new_records {
+        if let Err(error) = transcript.append(record) {
+            tracing::warn!(session = %id, %error, "a repair could not be written");
+        }
+    }
     let resumed = Resumed {
         id: id.clone(),
         strategy: loaded.strategy,
@@ -145,8 +157,18 @@ pub(crate) fn rename(
         .map_err(|error| AgentError::Unavailable(format!("the title could not be written: {error}")))
 }
 
-pub(crate) fn trash(shared: &Shared, id: &SessionId) -> Result<(), AgentError> {
+/// `open_here`: its lock is ours. Otherwise nobody may have it open.
+pub(crate) fn trash(
+    shared: &Shared,
+    id: &SessionId,
+    stamp: Stamp,
+    open_here: OpenHere,
+) -> Result<(), AgentError> {
     let directory = find(shared, id)?;
+    let _held = match open_here {
+        OpenHere::Yes => None,
+        OpenHere::No => Some(append_to(&directory, id, stamp)?),
+    };
     let trash = directory.join(TRASH);
     let moved = files::create_private_dir(&trash)
         .and_then(|()| fs::rename(directory.join(format!("{id}.jsonl")), trash.join(format!("{id}.jsonl"))))

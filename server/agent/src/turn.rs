@@ -51,7 +51,10 @@ impl Turn {
             error: Some((error_code(&error).to_owned(), error.to_string())),
         })?;
         for diagnostic in &loaded.diagnostics {
-            tracing::warn!(session = %session.id, %diagnostic, "settings");
+            let text = format!("settings: {diagnostic}");
+            if session.state().told.insert(text.clone()) {
+                session.notice(Some(&id), NoticeLevel::Warning, text);
+            }
         }
         let policy = Arc::new(Mutex::new(policy(&session, &loaded.settings)));
         Ok(Self {
@@ -167,7 +170,10 @@ fn policy(session: &Session, settings: &Settings) -> Policy {
     let lists = &settings.permissions;
     let (rules, errors) = Rules::parse(&lists.allow, &lists.ask, &lists.deny);
     for error in errors {
-        session.notice(None, NoticeLevel::Warning, format!("a permission rule is ignored: {error}"));
+        let text = format!("settings: a permission rule is ignored: {error}");
+        if session.state().told.insert(text.clone()) {
+            session.notice(None, NoticeLevel::Warning, text);
+        }
     }
     let state = session.state();
     let mode = state.mode.or_else(|| Mode::parse(lists.default_mode.as_str())).unwrap_or(Mode::Default);

@@ -1,8 +1,8 @@
 //! The smallest line-based change from one text to another.
 //!
 //! The old text is raw (its line ends as they are), the new one a view (`\n` only). What the change does not touch
-//! keeps its bytes; a line changed one for one keeps its line end; other new lines get the end that most lines
-//! have. The same hunks make the new content of a file and the edits sent to an editor.
+//! keeps its bytes, the line end behind the last changed line included; a new line gets the end of the line whose
+//! place it takes, or the end that most lines have. The same hunks make the new content of a file and the edits sent to an editor.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -167,10 +167,11 @@ impl Hunks {
 
     /// The lines `old`, or the place `at` if there are none, become `new`.
     fn replace(&mut self, at: usize, old: &[Line<'_>], new: &[Line<'_>], usual_end: &str) {
-        let one_for_one = old.len() == new.len();
         let mut text = String::new();
         for (index, line) in new.iter().enumerate() {
-            let own_end = old.get(index).map(|line| line.end).filter(|end| one_for_one && !end.is_empty());
+            // The end behind the change is not part of it.
+            let replaced = if index + 1 == new.len() { old.last() } else { old.get(index) };
+            let own_end = replaced.map(|line| line.end).filter(|end| !end.is_empty());
             let end = match own_end.unwrap_or(usual_end) {
                 _ if line.end.is_empty() => "",
                 "\n" if self.after_cr && line.text.is_empty() => "\r\n",

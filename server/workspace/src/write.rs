@@ -115,7 +115,7 @@ impl Workspace {
         let arrival = arrival.ok_or(WriteError::Changed)?;
         let answer =
             timeout(APPLY_LIMIT, snapshot.editor.apply_edit(&path, snapshot.version, edits, label)).await;
-        let arrival = self.confirm(&path, &view, answer.ok(), arrival).await?;
+        let arrival = self.confirm(&path, &view, snapshot.version, answer.ok(), arrival).await?;
         let saved = clean && self.save(&path, &snapshot, arrival.version).await;
         let route = if saved { Route::EditorSaved } else { Route::EditorUnsaved };
         Ok(Written { route, fingerprint: arrival.fingerprint })
@@ -138,6 +138,7 @@ impl Workspace {
         &self,
         path: &Path,
         view: &str,
+        version: i32,
         answer: Option<Result<(), EditRefused>>,
         mut arrival: oneshot::Receiver<Arrival>,
     ) -> Result<Arrival, WriteError> {
@@ -162,9 +163,16 @@ impl Workspace {
         if let Ok(Ok(arrival)) = timeout(ARRIVAL_LIMIT, arrival).await {
             return Ok(arrival);
         }
-        let now = self.snapshot(path).map(|snapshot| likeness(&snapshot.rope, view));
+        let snapshot = self.snapshot(path);
+        let untouched = snapshot.as_ref().is_some_and(|snapshot| snapshot.version == version);
+        let now = snapshot.map(|snapshot| likeness(&snapshot.rope, view));
         if now == Some(Likeness::ButForFinalNewline) {
             return Err(WriteError::Refused("the editor keeps the final newline as it is".to_owned()));
+        }
+        if untouched {
+            return Err(WriteError::Refused(
+                "the editor said that it applied the edit, but did not".to_owned(),
+            ));
         }
         Err(WriteError::Changed)
     }
@@ -247,7 +255,9 @@ fn prepare(path: &Path, snapshot: &Snapshot, new_text: &str, basis: &Basis) -> R
     let clean = match on_disk {
         OnDisk::Same => true,
         OnDisk::Different => false,
-        OnDisk::Missing | OnDisk::Unknown => !snapshot.dirty,
+        // What has no file yet was never saved, if there is anything to save.
+        OnDisk::Missing => old_view.is_empty(),
+        OnDisk::Unknown => !snapshot.dirty,
     };
     Ok(Prepared { edits, clean, view: new_view.into_owned() })
 }

@@ -193,3 +193,12 @@ fn edits_are_in_the_encoding_of_the_editor() {
     "#]]
     .assert_debug_eq(&edits);
 }
+
+#[test]
+fn the_line_end_behind_a_change_is_not_part_of_it() {
+    let changed = |raw: &str, view: &str| apply(raw, &hunks(raw, view));
+    let mixed = "one\r\ntwo\nthree\r\nfour\nfive\r\n";
+    assert_eq!(changed(mixed, "one\ntwo\nthree\nF1\nF2\nfive\n"), "one\r\ntwo\nthree\r\nF1\nF2\nfive\r\n");
+    assert_eq!(changed(mixed, "one\ntwo\nX\nfive\n"), "one\r\ntwo\nX\nfive\r\n");
+    assert_eq!(changed("x\ra\rb\n", "x\nQ\n"), "x\rQ\n");
+}

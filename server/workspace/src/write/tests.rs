@@ -280,7 +280,13 @@ async fn an_edit_that_does_not_arrive_is_not_believed() {
         [(Manner::Lying, "one\n"), (Manner::Racing, "user one\n"), (Manner::Careless, "two\nuser")]
     {
         let fixture = opened("one\n", manner);
-        assert_eq!(fixture.write("two\n").await, Err(WriteError::Changed), "{manner:?}");
+        let expected = match manner {
+            Manner::Lying => {
+                WriteError::Refused("the editor said that it applied the edit, but did not".to_owned())
+            }
+            _ => WriteError::Changed,
+        };
+        assert_eq!(fixture.write("two\n").await, Err(expected), "{manner:?}");
         assert_eq!(fixture.client.text(), text, "{manner:?}");
         assert_eq!(fixture.server_text(), text, "{manner:?}");
         assert_eq!(fixture.on_disk(), "one\n", "{manner:?}");
