@@ -91,6 +91,7 @@ async fn the_doctor_says_what_is_there_and_what_to_do() {
         ok    settings     no problems
         warn  model        no model is configured: the embedded offline model answers
                            → set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and the setting model, for a real one
+        ok    models       anthropic/claude-opus-5-5 (no key), anthropic/claude-sonnet-5-5 (no key), anthropic/claude-haiku-5-5 (no key), anthropic/claude-fable-5-1 (no key), offline/offline
         ok    sessions     0 in this project, 0 KB"#]]
     .assert_eq(&lines.join("\n"));
     let json = program.run(&["doctor", "--json"]).await;

@@ -19,3 +19,4 @@ mod slow;
 mod stream_faults;
 mod terminal;
 mod transcripts;
+mod walls;

@@ -30,8 +30,8 @@ pub(crate) struct GitState {
 pub(crate) async fn read(folder: PathBuf) -> Option<GitState> {
     let reading = tokio::task::spawn_blocking(move || {
         let root = directories::git_root(&folder)?;
-        let git_dir = git_dir(&root)?;
-        let common = common_dir(&git_dir);
+        let git_dir = directories::git_dir(&folder)?;
+        let common = directories::common_git_dir(&git_dir);
         let state = GitState {
             branch: current_branch(&git_dir)?,
             main_branch: main_branch(&common),
@@ -52,23 +52,7 @@ pub(crate) async fn read(folder: PathBuf) -> Option<GitState> {
 
 /// The branch alone, for stamping records: a file read.
 pub(crate) fn branch(folder: &Path) -> Option<String> {
-    current_branch(&git_dir(&directories::git_root(folder)?)?)
-}
-
-fn git_dir(root: &Path) -> Option<PathBuf> {
-    let dot_git = root.join(".git");
-    if dot_git.is_dir() {
-        return Some(dot_git);
-    }
-    let text = read_small(&dot_git)?;
-    Some(root.join(text.strip_prefix("gitdir:")?.trim()))
-}
-
-fn common_dir(git_dir: &Path) -> PathBuf {
-    match read_small(&git_dir.join("commondir")) {
-        Some(relative) => git_dir.join(relative.trim()),
-        None => git_dir.to_owned(),
-    }
+    current_branch(&directories::git_dir(folder)?)
 }
 
 fn current_branch(git_dir: &Path) -> Option<String> {

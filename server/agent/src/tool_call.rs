@@ -104,7 +104,7 @@ async fn permitted(
     let context = tool_context(handle, id, cancel.clone());
     let access = tool.access(&input, &context).map_err(|ToolFailure(words)| Outcome::failed(words))?;
     let decision = handle.decide(name, &access);
-    tracing::info!(session = %handle.session.id, tool = name, ?access, ?decision, "permission");
+    tracing::info!(target: "permission", session = %handle.session.id, tool = name, ?access, ?decision);
     match decision {
         Decision::Allow { .. } => {}
         Decision::Deny { why } => return Err(Outcome::failed(format!("not allowed: {why}"))),
@@ -152,7 +152,7 @@ async fn ask(handle: &TurnHandle, question: PermissionQuestion) -> Result<(), Ou
     let rule = question.rule.clone();
     let tool = question.tool.clone();
     let answer = handle.session.shared.frontend.ask_permission(question).await;
-    tracing::info!(session = %handle.session.id, tool, option = ?answer.option, "permission answered");
+    tracing::info!(target: "permission", session = %handle.session.id, tool, option = ?answer.option, "permission answered");
     match answer.option {
         PermissionOption::AllowOnce => Ok(()),
         PermissionOption::AllowSession => {

@@ -170,7 +170,7 @@ fn policy(session: &Session, settings: &Settings) -> Policy {
     let lists = &settings.permissions;
     let (rules, errors) = Rules::parse(&lists.allow, &lists.ask, &lists.deny);
     for error in errors {
-        let text = format!("settings: a permission rule is ignored: {error}");
+        let text = format!("a permission rule is ignored: {error}");
         if session.state().told.insert(text.clone()) {
             session.notice(None, NoticeLevel::Warning, text);
         }

@@ -19,19 +19,28 @@ pub enum Stderr {
     Nothing,
 }
 
-/// The filter is `REVERIE_LOG`; without it, warnings. A panic is logged with its backtrace.
+/// The filter is `REVERIE_LOG`; without it, warnings, and in the file the decisions about permissions. A panic is logged
+/// with its backtrace.
 pub fn start(environment: &Environment, stderr: Stderr) {
     let wanted = environment.get("REVERIE_LOG");
-    let filter = || EnvFilter::try_new(wanted.unwrap_or("warn")).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = |default: &str| {
+        EnvFilter::try_new(wanted.unwrap_or(default)).unwrap_or_else(|_| EnvFilter::new(default))
+    };
     let on_stderr = match stderr {
         Stderr::Everything => Some(
-            tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false).with_filter(filter()),
+            tracing_subscriber::fmt::layer()
+                .with_writer(io::stderr)
+                .with_ansi(false)
+                .with_filter(filter("warn")),
         ),
         Stderr::Nothing => None,
     };
     let folder = directories::config_home(environment).join("reverie-logs");
     let file = LogFile { folder, file: Arc::default() };
-    let in_file = tracing_subscriber::fmt::layer().with_writer(file).with_ansi(false).with_filter(filter());
+    let in_file = tracing_subscriber::fmt::layer()
+        .with_writer(file)
+        .with_ansi(false)
+        .with_filter(filter("warn,permission=info"));
     tracing_subscriber::registry().with(on_stderr).with(in_file).init();
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!("{panic}\n{}", Backtrace::force_capture());

@@ -23,6 +23,8 @@ pub async fn run() -> anyhow::Result<u8> {
         command_line_settings: None,
         watch_parent: true,
     };
+    // A file-size limit is a failed write, not the end of the server; a handler makes it one.
+    let _file_too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let input = Input {
         stdin: tokio::io::stdin(),
         terminate: signal(SignalKind::terminate())?,

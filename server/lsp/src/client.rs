@@ -8,6 +8,8 @@ use workspace::Encoding;
 pub(crate) struct Client {
     pub reverie: protocol::ClientCapabilities,
     pub encoding: Encoding,
+    /// Answers `workspace/applyEdit`.
+    pub applies_edits: bool,
     /// Takes edits with the version they were made for.
     pub versioned_edits: bool,
     pub work_done_progress: bool,
@@ -34,6 +36,7 @@ impl Client {
         Self {
             reverie,
             encoding: if utf8_offered { Encoding::Utf8 } else { Encoding::Utf16 },
+            applies_edits: workspace.apply_edit.unwrap_or(false),
             versioned_edits: workspace.workspace_edit.and_then(|edit| edit.document_changes).unwrap_or(false),
             work_done_progress: capabilities
                 .window

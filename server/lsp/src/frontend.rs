@@ -97,6 +97,10 @@ impl Editor for EditorFrontend {
         edits: Vec<TextEdit>,
         label: &str,
     ) -> BoxFuture<'_, Result<(), EditRefused>> {
+        if !self.client_is(|client| client.applies_edits) {
+            let words = "it takes no edits from servers; close the file there, and it is edited on disk";
+            return Box::pin(std::future::ready(Err(EditRefused::Refused(words.to_owned()))));
+        }
         let path = path.to_owned();
         let uri = self.documents.uri(&path);
         let edits: Vec<Value> = edits.iter().map(text_edit).collect();

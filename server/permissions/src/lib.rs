@@ -18,6 +18,6 @@ mod testing;
 pub use access::Access;
 pub use decide::{Decision, Policy, decide};
 pub use modes::Mode;
-pub use read_filter::{ReadFilter, may_read};
+pub use read_filter::ReadFilter;
 pub use rules::{Rule, RuleError, Rules};
 pub use suggest::suggest_rule;

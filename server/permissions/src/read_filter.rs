@@ -23,11 +23,6 @@ use crate::{
 /// Folders beyond this many are looked up anew for each of their files.
 const MAX_FOLDERS: usize = 50_000;
 
-/// For one file, wherever links lead. A search makes a [`ReadFilter`].
-pub fn may_read(path: &Path, policy: &Policy) -> bool {
-    Known::of(policy).may_read(&Place::of(path), policy)
-}
-
 /// For the many files of one search. A link at the end of a path is taken as itself, because searches list links but
 /// do not follow them; folders that become links meanwhile are not noticed.
 pub struct ReadFilter {
@@ -138,6 +133,11 @@ mod tests {
 
     use super::*;
     use crate::testing::{Tree, tree};
+
+    /// Without anything kept from file to file.
+    fn may_read(path: &Path, policy: &Policy) -> bool {
+        Known::of(policy).may_read(&Place::of(path), policy)
+    }
 
     #[track_caller]
     fn check(tree: &Tree, paths: &[&str], expected: Expect) {

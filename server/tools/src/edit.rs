@@ -155,7 +155,7 @@ fn edit(old: Option<FileText>, replacements: &[Replacement], name: &str) -> Resu
 /// The text with the replacement made, and how often. `text` is `None` where there is no file.
 fn replace(text: Option<&str>, replacement: &Replacement) -> Result<(String, usize), String> {
     // Texts are read with `\n` line ends, whatever the file has; the workspace puts the file's own back.
-    let old = replacement.old_string.replace("\r\n", "\n");
+    let old = replacement.old_string.replace("\r\n", "\n").replace('\r', "\n");
     let new = replacement.new_string.replace("\r\n", "\n");
     if old == new {
         return Err("old_string and new_string are the same, so there is nothing to change".to_owned());

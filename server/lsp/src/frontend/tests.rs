@@ -27,6 +27,7 @@ impl Bench {
                 document_save: rich,
             },
             encoding: Encoding::Utf8,
+            applies_edits: true,
             versioned_edits: rich,
             work_done_progress: false,
             configuration: false,
