@@ -2,11 +2,11 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use conversation::{Record, Usage};
-use permissions::{Access, Decision, Mode, Policy, Rules};
+use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rules};
 use settings::Settings;
 use tokio_util::sync::CancellationToken;
 
@@ -145,8 +145,11 @@ impl TurnHandle {
 
     /// Whether the model may see this file at all: for searches, which touch many.
     pub fn may_read(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
-        let filter = permissions::ReadFilter::new(self.current_policy().clone());
-        Arc::new(move |path| filter.may_read(path))
+        // Made by the first search: most calls need none.
+        let (handle, filter) = (self.clone(), OnceLock::new());
+        Arc::new(move |path| {
+            filter.get_or_init(|| ReadFilter::new(handle.current_policy().clone())).may_read(path)
+        })
     }
 
     /// The turn's policy with what the user has granted since.

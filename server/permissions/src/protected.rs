@@ -92,6 +92,14 @@ pub(crate) fn secret_part_by(place: &Place, inside_workspace: bool, home: &Place
     })
 }
 
+/// Whether the folder is the home itself, or lies below it where a secret's path begins.
+pub(crate) fn may_hold_secrets(folder: &Path, home: &Place) -> bool {
+    home.spellings().filter_map(|home| folder.strip_prefix(home).ok()).any(|rest| {
+        let Some(first) = rest.iter().next() else { return true };
+        SECRETS_IN_HOME.iter().any(|secret| Path::new(secret).iter().next() == Some(first))
+    })
+}
+
 fn protected_name(path: &Path) -> Option<&'static str> {
     if let Some(name) = FOLDERS.iter().find(|name| names(path).any(|part| same(part, name))) {
         return Some(name);

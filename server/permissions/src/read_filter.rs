@@ -16,7 +16,7 @@ use crate::{
     decide::Policy,
     modes::Mode,
     paths::{Place, clean, follow},
-    protected::secret_part_by,
+    protected::{may_hold_secrets, secret_part_by},
     rules::Reading,
 };
 
@@ -30,18 +30,43 @@ pub struct ReadFilter {
     known: OnceLock<Known>,
     /// What folders really are.
     folders: RwLock<HashMap<PathBuf, Option<PathBuf>>>,
+    /// Folders in which no file can be withheld: most of them, so that most files cost one look-up.
+    harmless: RwLock<HashMap<PathBuf, bool>>,
 }
 
 impl ReadFilter {
     /// Looks at nothing yet.
     pub fn new(policy: Policy) -> Self {
-        Self { policy, known: OnceLock::new(), folders: RwLock::default() }
+        Self { policy, known: OnceLock::new(), folders: RwLock::default(), harmless: RwLock::default() }
     }
 
     /// False for what a deny or ask rule covers, and for credentials. A rule about a whole tool was heard when the
     /// call was decided.
     pub fn may_read(&self, path: &Path) -> bool {
-        self.known.get_or_init(|| Known::of(&self.policy)).may_read(&self.place(path), &self.policy)
+        let known = self.known.get_or_init(|| Known::of(&self.policy));
+        if path.parent().is_some_and(|folder| self.is_harmless(folder, known)) {
+            return true;
+        }
+        known.may_read(&self.place(path), &self.policy)
+    }
+
+    fn is_harmless(&self, folder: &Path, known: &Known) -> bool {
+        if !known.restrictions.is_empty() {
+            return false;
+        }
+        let harmless = self.harmless.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(harmless) = harmless.get(folder) {
+            return *harmless;
+        }
+        drop(harmless);
+        let written = clean(folder);
+        let real = self.real_folder(&written);
+        let answer = known.holds_no_secret(&Place { written, real });
+        let mut harmless = self.harmless.write().unwrap_or_else(PoisonError::into_inner);
+        if harmless.len() < MAX_FOLDERS {
+            harmless.insert(folder.to_owned(), answer);
+        }
+        answer
     }
 
     fn place(&self, path: &Path) -> Place {
@@ -108,6 +133,14 @@ impl Known {
             })
         });
         !restricted && !self.is_guarded(place, policy)
+    }
+
+    /// Whether nothing directly in the folder can be a credential: it is in the workspace, and not on the way to where
+    /// a home keeps them.
+    fn holds_no_secret(&self, folder: &Place) -> bool {
+        let in_workspace = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
+        folder.real.as_deref().is_some_and(in_workspace)
+            && folder.spellings().all(|path| !may_hold_secrets(path, &self.home))
     }
 
     /// Credentials that no rule allows by name.
