@@ -107,7 +107,8 @@ fn messages(turn: &Turn) -> Vec<RequestMessage> {
 fn without_foreign_thoughts<'a>(message: &'a Message, model: &str) -> Cow<'a, Message> {
     let thought = |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. });
     let Body::Assistant { model: by, content, .. } = &message.body else { return Cow::Borrowed(message) };
-    // A response names its model in full (`claude-x-20260101`), a request often without the date.
+    // A response names its model in full (`claude-x-20260101`), a request often without the date and with a window.
+    let model = model.strip_suffix("[1m]").unwrap_or(model);
     let own = by.starts_with(model) || model.starts_with(by.as_str());
     if own || !content.iter().any(thought) {
         return Cow::Borrowed(message);
@@ -198,4 +199,36 @@ fn refused_by_provider(turn: &Turn, error: &ModelError) -> TurnEnd {
         error => error.to_string(),
     };
     turn.fail(error_code(error), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn thoughts_go_back_to_their_own_model_alone() {
+        let thought = Block::Thinking { thinking: "hm".to_owned(), signature: "s".to_owned() };
+        let message = Message {
+            uuid: Uuid::nil(),
+            parent: None,
+            timestamp: Timestamp::UNIX_EPOCH,
+            flags: Flags::default(),
+            body: Body::Assistant {
+                id: None,
+                model: "claude-x-20260101".to_owned(),
+                content: vec![thought, Block::text("so")],
+                stop_reason: None,
+                usage: None,
+            },
+        };
+        let blocks = |model| match &without_foreign_thoughts(&message, model).body {
+            Body::Assistant { content, .. } => content.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([blocks("claude-x"), blocks("claude-x-20260101"), blocks("claude-x[1m]")], [2, 2, 2]);
+        assert_eq!([blocks("claude-y"), blocks("gpt")], [1, 1]);
+    }
 }
