@@ -66,6 +66,8 @@ pub enum Transient {
     RateLimited,
     ServerError,
     Network,
+    /// Nobody listens at the address: it is wrong, or a server was not started. Worth a few tries, not many.
+    Refused,
     /// The stream ended early or made no sense.
     BrokenStream,
     /// Nothing arrived for too long.

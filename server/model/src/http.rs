@@ -263,7 +263,10 @@ fn network_error(origin: &Origin, error: &reqwest::Error) -> ModelError {
             last_cause(error)
         )
     } else if io_kind == Some(io::ErrorKind::ConnectionRefused) {
-        format!("cannot reach {address}: connection refused; is the server running, and is {variable} right?")
+        let message = format!(
+            "cannot reach {address}: connection refused; check that a server runs there and that {variable} is right"
+        );
+        return origin.transient(Transient::Refused, message);
     } else if error.is_connect() && error.is_timeout() {
         format!(
             "cannot reach {address}: no connection within 10 s; check the network and, behind a proxy, HTTPS_PROXY"

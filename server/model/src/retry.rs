@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
-use crate::ModelError;
+use crate::{ModelError, Transient};
 
 /// Requests for one answer, the first one included.
 pub const TRIES: u32 = 10;
+
+/// The same where nobody listens: a server that is just starting is there by then.
+pub const TRIES_WHERE_REFUSED: u32 = 4;
 
 const FIRST_WINDOW: Duration = Duration::from_millis(500);
 const LONGEST_WINDOW: Duration = Duration::from_secs(32);
@@ -29,10 +32,11 @@ impl Backoff {
 
     /// Counts a failure. `None`: give up, because trying again changes nothing or all tries are used.
     pub fn next_delay(&mut self, error: &ModelError) -> Option<Duration> {
-        let ModelError::Transient { retry_after, .. } = error else { return None };
+        let ModelError::Transient { kind, retry_after, .. } = error else { return None };
+        let tries = if *kind == Transient::Refused { TRIES_WHERE_REFUSED } else { TRIES };
         let window = FIRST_WINDOW.saturating_mul(1 << self.failures.min(16)).min(LONGEST_WINDOW);
         self.failures += 1;
-        if self.failures >= TRIES {
+        if self.failures >= tries {
             return None;
         }
         Some(match retry_after {

@@ -282,7 +282,7 @@ async fn an_unreachable_server_is_named() {
     let refused = Anthropic::new(config(format!("http://{address}")));
     let outcome = testing::collect(refused.stream(request("m")).await).await;
     expect![[r#"
-        Network: cannot reach http://host:port: connection refused; is the server running, and is ANTHROPIC_BASE_URL right?
+        Refused: cannot reach http://host:port: connection refused; check that a server runs there and that ANTHROPIC_BASE_URL is right
     "#]].assert_eq(&outcome.print().replace(&address.to_string(), "host:port"));
     let nonsense = Anthropic::new(config("localhost:8080".to_owned()));
     let outcome = testing::collect(nonsense.stream(request("m")).await).await;

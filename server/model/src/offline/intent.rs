@@ -279,7 +279,7 @@ fn question_about(text: &str, lower: &str) -> Intent {
     let only = |words: &[&str]| terms.iter().all(|term| words.contains(&term.stem.as_str()));
     if let Some(topic) = how_to_topic(lower)
         && lower.contains("how")
-        && only(&["build", "test", "run", "install", "start", "compil", "set", "setup"])
+        && only(&["build", "built", "test", "run", "install", "start", "compil", "set", "setup"])
     {
         return Intent::HowTo { topic: topic.to_owned() };
     }
@@ -294,11 +294,11 @@ fn question_about(text: &str, lower: &str) -> Intent {
 }
 
 fn how_to_topic(lower: &str) -> Option<&'static str> {
-    ["test", "build", "install", "run", "start", "compile", "set up", "setup"]
+    ["test", "build", "built", "install", "run", "start", "compile", "set up", "setup"]
         .into_iter()
         .find(|topic| lower.contains(topic))
         .map(|topic| match topic {
-            "compile" => "build",
+            "compile" | "built" => "build",
             "start" => "run",
             "set up" | "setup" => "install",
             other => other,
