@@ -231,3 +231,16 @@ async fn a_folder_that_cannot_be_written_is_told_and_nothing_breaks() {
     }
     client.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_cannot_fit_is_refused_before_it_costs_anything() {
+    let harness = Harness::start("").await;
+    let session = harness.client.new_session().await;
+    let turn = harness.client.turn(&session, &"word ".repeat(200_000)).await;
+    assert_eq!(turn.stop_reason(), "blocked", "{}", turn.events());
+    let notices = turn.of_kind("notice");
+    let text = notices[0]["text"].as_str().unwrap();
+    assert!(text.starts_with("the prompt does not fit into the window; make it shorter"), "{text}");
+    assert!(harness.model.requests().is_empty());
+    harness.finish().await;
+}

@@ -90,7 +90,7 @@ fn settings_files(shared: &Shared, folder: &Path) -> Vec<Check> {
 fn model(shared: &Shared, folder: &Path) -> Check {
     let settings = shared.settings(folder).settings;
     match shared.models(&settings).resolve(None) {
-        Ok((spec, _)) if spec.provider == "offline" => Check {
+        Ok((spec, _)) if spec.provider == "offline" && settings.model.is_none() => Check {
             name: "model".to_owned(),
             status: CheckStatus::Warning,
             detail: "no model is configured: the embedded offline model answers".to_owned(),
@@ -103,7 +103,7 @@ fn model(shared: &Shared, folder: &Path) -> Check {
             name: "model".to_owned(),
             status: CheckStatus::Failed,
             detail: error.to_string(),
-            fix: Some("set a key, or choose another model".to_owned()),
+            fix: Some("choose one of the models below, or set its key".to_owned()),
         },
     }
 }

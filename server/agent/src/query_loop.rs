@@ -148,13 +148,17 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         turn.notice(NoticeLevel::Warning, text);
         return Some(turn.end(TurnStop::Budget));
     }
-    let used = turn.opening.rendered.context_tokens(&turn.session.state().thread);
+    let thread = turn.session.state().thread.clone();
+    let used = turn.opening.rendered.context_tokens(&thread);
     let limit = opening::budget(&turn.opening.spec).blocking_limit();
     if used > limit {
-        let text = format!(
-            "the conversation fills the window ({used} of {limit} usable tokens); start a new session to go on"
-        );
-        turn.notice(NoticeLevel::Error, text);
+        let answered = thread.iter().any(|message| matches!(message.body, Body::Assistant { .. }));
+        let what = if answered {
+            "the conversation fills the window; start a new session to go on"
+        } else {
+            "the prompt does not fit into the window; make it shorter, or name a file instead of pasting it"
+        };
+        turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
         return Some(turn.end(TurnStop::Blocked));
     }
     None
