@@ -69,7 +69,7 @@ async fn a_server_cannot_be_reached() {
     running.close_input();
     let said = running.error_with("cannot reach").await;
     let (reason, again) = said.split_once("; trying").expect("it is tried again");
-    expect!["! cannot reach http://127.0.0.1:9: connection refused; is the server running, and is ANTHROPIC_BASE_URL right?"].assert_eq(reason);
+    expect!["! cannot reach http://127.0.0.1:9: connection refused; check that a server runs there and that ANTHROPIC_BASE_URL is right"].assert_eq(reason);
     assert!(again.ends_with("s (attempt 2)\n"), "{again}");
     let said = running.error_with("attempt 3").await;
     assert!(said.starts_with("! trying again in "), "the reason is not repeated: {said}");
