@@ -47,6 +47,9 @@ async fn malformed_and_huge_frames_are_refused_and_the_next_one_is_read() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frame_in_single_bytes_and_many_in_one_piece_are_read() {
     let harness = Harness::start("").await;
+    // The client's own answers must not get between the bytes.
+    harness.client.wait_until_asked("workspace/configuration", 1).await;
+    assert_alive(&harness.client).await;
     let request = frame(&json!({ "jsonrpc": "2.0", "method": "$/setTrace", "params": { "value": "off" } }));
     for byte in &request {
         harness.client.send_raw(&[*byte]);

@@ -206,7 +206,7 @@ impl Agent {
         }
         let synced = tokio::task::spawn_blocking(move || {
             for session in sessions {
-                if let Err(error) = session.transcript.sync() {
+                if let Err(error) = session.transcript.sync().and_then(|()| session.transcript.release()) {
                     tracing::warn!(session = %session.id, %error, "the transcript could not be synced");
                 }
             }

@@ -115,6 +115,14 @@ impl Transcript {
         }
     }
 
+    /// Lets other processes have the session, whoever still holds on to this one. For the end of a server.
+    pub fn release(&self) -> Result<(), TranscriptError> {
+        match self.state().lines.writer() {
+            Some(file) => Ok(file.unlock()?),
+            None => Ok(()),
+        }
+    }
+
     /// The same with another stamp: where a session worked is in its file, which is locked before it is read.
     #[must_use]
     pub fn stamped(self, stamp: Stamp) -> Self {

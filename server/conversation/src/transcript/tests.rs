@@ -184,3 +184,14 @@ fn appending_and_syncing_from_many_threads_keeps_lines_whole() {
     let text = fs::read_to_string(transcript.path()).unwrap();
     assert_eq!(text.lines().filter(|line| crate::decode(line.as_bytes()).is_ok()).count(), 200);
 }
+
+#[test]
+fn a_released_session_can_be_opened_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let stamp = stamp();
+    let first = Transcript::create(folder.path(), stamp.clone());
+    first.append(&Record::Title("one".to_owned())).unwrap();
+    assert!(matches!(Transcript::open(folder.path(), stamp.clone()), Err(TranscriptError::Busy)));
+    first.release().unwrap();
+    Transcript::open(folder.path(), stamp).unwrap();
+}
