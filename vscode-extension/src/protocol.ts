@@ -21,6 +21,22 @@ export interface AskPermissionResult {
   message?: string;
 }
 
+/** The plan that the agent made in plan mode: nothing is changed until it is approved. */
+export interface AskPlanParams {
+  sessionId: string;
+  toolUseId: string;
+  /** Markdown. */
+  plan: string;
+}
+
+export interface AskPlanResult {
+  approved: boolean;
+  /** With an approval: whether edits inside the workspace need no further question. */
+  acceptEdits?: boolean;
+  /** With a rejection: what to change. */
+  message?: string;
+}
+
 /** A question of the agent to the user. */
 export interface AskUserParams {
   sessionId: string;
@@ -32,6 +48,19 @@ export interface AskUserParams {
 export interface AskUserResult {
   /** The user's answer; absent when the user dismissed the question. */
   answer?: string;
+}
+
+/** One way a conversation went: rewinding and editing an earlier prompt begins another, and loses none. */
+export interface Branch {
+  /** Its last message: what `reverie/session/resume` takes as `messageUuid` to go on there. */
+  messageUuid: string;
+  /** The prompt by which it differs from the others. */
+  firstPrompt: string;
+  messages: number;
+  /** When its last message came, in RFC 3339. */
+  updatedAt: string;
+  /** Whether this is the one that was resumed. */
+  current: boolean;
 }
 
 /** Whether the provider's prompt cache survived a change. */
@@ -64,6 +93,20 @@ export interface ClientCapabilities {
   planAsk?: boolean;
   /** The client answers `reverie/document/save`. */
   documentSave?: boolean;
+  /** The client answers `reverie/editor/diagnostics`. */
+  editorDiagnostics?: boolean;
+  /** The client answers `reverie/editor/symbols`. */
+  editorSymbols?: boolean;
+}
+
+export type CommandSource = "builtIn" | "user" | "project";
+
+export interface ConfigureSessionParams {
+  sessionId: string;
+  /** `provider/model` or a model's name, from the next turn on. */
+  model?: string;
+  /** The permission mode: `default`, `acceptEdits`, `plan`; at once. */
+  mode?: string;
 }
 
 /** One change that a layer made to the context. */
@@ -105,10 +148,33 @@ export interface DeleteSessionParams {
   sessionId: string;
 }
 
-export type DoctorParams = Record<string, never>;
+export interface DoctorParams {
+  /** Whether to mend what can be mended; without it only what costs nothing is: caches, indexes, totals. */
+  repair?: boolean;
+}
 
 export interface DoctorResult {
   checks: Check[];
+}
+
+export interface EditorDiagnostic {
+  uri: string;
+  range: Range;
+  /** LSP's: 1 error, 2 warning, 3 information, 4 hint. */
+  severity: number;
+  message: string;
+  /** Who says so: `rustc`, `eslint`. */
+  source?: string;
+  code?: string;
+}
+
+export interface EditorDiagnosticsParams {
+  /** Of this document; of all that the editor knows if absent. */
+  uri?: string;
+}
+
+export interface EditorDiagnosticsResult {
+  diagnostics: EditorDiagnostic[];
 }
 
 /** What the user looks at. */
@@ -119,13 +185,80 @@ export interface EditorState {
   selection?: Range;
 }
 
+export interface EditorSymbol {
+  name: string;
+  /** LSP's number of its kind: 12 is a function, 23 a struct. */
+  kind: number;
+  uri: string;
+  range: Range;
+  /** What it is a part of. */
+  container?: string;
+}
+
+/** Exactly one of the two. */
+export interface EditorSymbolsParams {
+  /** The outline of this document. */
+  uri?: string;
+  /** Symbols of the workspace by name. */
+  query?: string;
+}
+
+export interface EditorSymbolsResult {
+  symbols: EditorSymbol[];
+}
+
 /** An object without fields. */
 export type Empty = Record<string, never>;
+
+export type ExportFormat = "markdown" | "json";
+
+export interface ExportSessionParams {
+  sessionId: string;
+  format?: ExportFormat;
+  /** A file to write to, absolute; it must not exist. Without it the text is returned. */
+  path?: string;
+}
+
+export interface ExportSessionResult {
+  /** Absent if it was written to a file. */
+  text?: string;
+  /** The file that was written. */
+  path?: string;
+}
+
+export interface ForkSessionParams {
+  sessionId: string;
+  /** The last message that the fork shares; all of them if absent. */
+  messageUuid?: string;
+}
+
+export interface ForkSessionResult {
+  /** The new session, open. */
+  sessionId: string;
+}
 
 export type GetSettingsParams = Record<string, never>;
 
 export interface GetSettingsResult {
   settings: Setting[];
+}
+
+export interface GetTrustParams {
+  /** Absolute; the first workspace folder if absent. */
+  folder?: string;
+}
+
+export interface KeptFile {
+  /** Absolute. */
+  path: string;
+  reason: string;
+}
+
+export type ListCommandsParams = Record<string, never>;
+
+export interface ListCommandsResult {
+  /** In the order to show them. */
+  commands: SlashCommand[];
 }
 
 export type ListModelsParams = Record<string, never>;
@@ -266,6 +399,8 @@ export interface RenameSessionParams {
 
 export interface ResumeSessionParams {
   sessionId: string;
+  /** The last message of the branch to go on with; the newest branch if absent. */
+  messageUuid?: string;
   /** How much to bring back; the best that the transcript allows if absent. */
   strategy?: ResumeStrategy;
 }
@@ -278,10 +413,31 @@ export interface ResumeSessionResult {
   messages: SessionMessage[];
   /** What was damaged and how it was mended, one sentence each. */
   repairs: string[];
+  /** The ways the conversation went, newest first; empty where there is but one. */
+  branches?: Branch[];
 }
 
 /** How much of a session is brought back. */
 export type ResumeStrategy = "full" | "partial" | "minimal";
+
+export interface RewindSessionParams {
+  sessionId: string;
+  /** A prompt of the user: the conversation goes back to before it was said. */
+  messageUuid: string;
+  /** Whether files go back to what they were then; they do unless this is `false`. */
+  restoreFiles?: boolean;
+  /** Whether files that somebody else has changed since go back too. */
+  force?: boolean;
+}
+
+export interface RewindSessionResult {
+  /** The files that are as they were, absolute. */
+  restored: string[];
+  /** The files that were left alone, each with the reason. */
+  kept: KeptFile[];
+  /** The text of the prompt that was taken back, to edit and send again. */
+  prompt: string;
+}
 
 /** Asks the client to write an open document to disk, as the user's "save" would. */
 export interface SaveDocumentParams {
@@ -291,6 +447,38 @@ export interface SaveDocumentParams {
 export interface SaveDocumentResult {
   /** Whether the document is on disk now. */
   saved: boolean;
+}
+
+export interface SearchHit {
+  sessionId: string;
+  messageUuid: string;
+  role: SearchRole;
+  /** When it was said, in RFC 3339. */
+  timestamp: string;
+  /** The place in one line. */
+  snippet: string;
+}
+
+/** Who said it. */
+export type SearchRole = "user" | "assistant" | "tool";
+
+export interface SearchSessionsParams {
+  /** Words that must all occur, in any order; `"in quotes"` for a phrase. */
+  query: string;
+  /** Only what was said at or after this time, in RFC 3339. */
+  since?: string;
+  /** Only what was said before this time, in RFC 3339. */
+  until?: string;
+  role?: SearchRole;
+  /** Only this session. */
+  sessionId?: string;
+  /** The most hits to return; 50 if absent. */
+  limit?: number;
+}
+
+export interface SearchSessionsResult {
+  /** Newest first. */
+  hits: SearchHit[];
 }
 
 /** What the server offers, in `capabilities.experimental.reverie` of its `initialize` result. */
@@ -330,6 +518,10 @@ export interface SessionSummary {
   costUsd?: number;
   /** The folder it works in, absolute. */
   cwd?: string;
+  /** How many ways it went, where that is known and more than one. */
+  branches?: number;
+  /** The session it was forked from. */
+  forkedFrom?: string;
 }
 
 export interface SessionUpdateParams {
@@ -341,6 +533,12 @@ export interface SessionUpdateParams {
   update: Update;
 }
 
+export interface SetTrustParams {
+  /** Absolute; the first workspace folder if absent. */
+  folder?: string;
+  trusted: boolean;
+}
+
 /** An effective setting and where its value came from. */
 export interface Setting {
   /** The dotted key: `permissions.defaultMode`. */
@@ -348,6 +546,16 @@ export interface Setting {
   value: unknown;
   /** `default`, or the file or place that set it. */
   source: string;
+}
+
+/** What a prompt may begin with: `/name arguments`. */
+export interface SlashCommand {
+  /** Without the slash. */
+  name: string;
+  description: string;
+  /** What to type after it. */
+  argumentHint?: string;
+  source: CommandSource;
 }
 
 /** Why a turn ended. */
@@ -389,6 +597,26 @@ export type ToolDisplay =
     /** Absent while it runs on, and after a signal. */
     exitCode?: number;
   };
+
+export interface TrustItem {
+  /** What it is: a settings key, `mcp`, `skill`, `command`. */
+  kind: string;
+  /** The file, absolute. */
+  path: string;
+  /** What it would do, in words. */
+  detail: string;
+}
+
+/** What the user has said about a folder, and what would follow from trusting it. */
+export interface TrustResult {
+  /** Absolute. */
+  folder: string;
+  status: TrustStatus;
+  /** What in it would run programs or loosen settings. */
+  items: TrustItem[];
+}
+
+export type TrustStatus = "trusted" | "untrusted" | "changed";
 
 /** What went wrong in a turn. */
 export interface TurnError {
@@ -463,6 +691,10 @@ export type Update =
     items: TodoItem[];
   }
   | {
+    kind: "plan";
+    text: string;
+  }
+  | {
     kind: "title";
     title: string;
   }
@@ -498,6 +730,22 @@ export interface ClientRequests {
   "reverie/session/delete": { params: DeleteSessionParams; result: Empty };
   /** Gives a session another title. */
   "reverie/session/rename": { params: RenameSessionParams; result: Empty };
+  /** Makes a new session that shares this one's past, and opens it. */
+  "reverie/session/fork": { params: ForkSessionParams; result: ForkSessionResult };
+  /** Takes the conversation, and unless told otherwise the files, back to before a prompt. */
+  "reverie/session/rewind": { params: RewindSessionParams; result: RewindSessionResult };
+  /** Writes a session down for people or for programs. */
+  "reverie/session/export": { params: ExportSessionParams; result: ExportSessionResult };
+  /** Searches all that was said in the project's sessions. */
+  "reverie/session/search": { params: SearchSessionsParams; result: SearchSessionsResult };
+  /** Chooses another model or permission mode for a session. */
+  "reverie/session/configure": { params: ConfigureSessionParams; result: Empty };
+  /** Lists what a prompt may begin with: built-in commands, command files and skills. */
+  "reverie/commands/list": { params: ListCommandsParams; result: ListCommandsResult };
+  /** Says whether a folder is trusted, and what trusting it would let run. */
+  "reverie/trust/get": { params: GetTrustParams; result: TrustResult };
+  /** Trusts a folder as its files are now, or takes the trust back. */
+  "reverie/trust/set": { params: SetTrustParams; result: TrustResult };
   /** Says what fills the context window and what changed it so far. */
   "reverie/context/report": { params: ContextReportParams; result: ContextReportResult };
   /** Lists the models, and which of them can be used as things are. */
@@ -514,6 +762,12 @@ export interface ServerRequests {
   "reverie/permission/ask": { params: AskPermissionParams; result: AskPermissionResult };
   /** Asks the user a question of the agent. */
   "reverie/user/ask": { params: AskUserParams; result: AskUserResult };
+  /** Asks the user to approve the plan that was made in plan mode. */
+  "reverie/plan/ask": { params: AskPlanParams; result: AskPlanResult };
+  /** Asks what the editor's language servers complain about. */
+  "reverie/editor/diagnostics": { params: EditorDiagnosticsParams; result: EditorDiagnosticsResult };
+  /** Asks for a document's outline, or for the workspace's symbols by name. */
+  "reverie/editor/symbols": { params: EditorSymbolsParams; result: EditorSymbolsResult };
   /** Asks the client to save an open document that was clean before the agent's edit. */
   "reverie/document/save": { params: SaveDocumentParams; result: SaveDocumentResult };
 }

@@ -90,3 +90,25 @@ pub struct SaveDocumentResult {
     /// Whether the document is on disk now.
     pub saved: bool,
 }
+
+/// The plan that the agent made in plan mode: nothing is changed until it is approved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskPlanParams {
+    pub session_id: String,
+    pub tool_use_id: String,
+    /// Markdown.
+    pub plan: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskPlanResult {
+    pub approved: bool,
+    /// With an approval: whether edits inside the workspace need no further question.
+    #[serde(default)]
+    pub accept_edits: bool,
+    /// With a rejection: what to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}

@@ -21,6 +21,10 @@ pub struct ClientCapabilities {
     pub plan_ask: bool,
     /// The client answers `reverie/document/save`.
     pub document_save: bool,
+    /// The client answers `reverie/editor/diagnostics`.
+    pub editor_diagnostics: bool,
+    /// The client answers `reverie/editor/symbols`.
+    pub editor_symbols: bool,
 }
 
 /// What the server offers, in `capabilities.experimental.reverie` of its `initialize` result.

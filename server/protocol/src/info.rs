@@ -45,7 +45,12 @@ pub struct Setting {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DoctorParams {}
+#[serde(default)]
+pub struct DoctorParams {
+    /// Whether to mend what can be mended; without it only what costs nothing is: caches, indexes, totals.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repair: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorResult {
@@ -69,4 +74,37 @@ pub enum CheckStatus {
     Ok,
     Warning,
     Failed,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListCommandsParams {}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListCommandsResult {
+    /// In the order to show them.
+    pub commands: Vec<SlashCommand>,
+}
+
+/// What a prompt may begin with: `/name arguments`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SlashCommand {
+    /// Without the slash.
+    pub name: String,
+    pub description: String,
+    /// What to type after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument_hint: Option<String>,
+    pub source: CommandSource,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandSource {
+    /// Part of Reverie.
+    BuiltIn,
+    /// A command file or skill of the user's.
+    User,
+    /// A command file or skill of the project's.
+    Project,
 }

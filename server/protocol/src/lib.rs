@@ -7,25 +7,37 @@
 pub mod ask;
 pub mod capability;
 pub mod context;
+pub mod editor;
 pub mod error;
+pub mod history;
 pub mod info;
 pub mod method;
 pub mod position;
 pub mod session;
+pub mod trust;
 pub mod update;
 
 pub use ask::{
-    AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, PermissionChoice,
-    PermissionOption, PermissionPreview, SaveDocumentParams, SaveDocumentResult,
+    AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
+    PermissionChoice, PermissionOption, PermissionPreview, SaveDocumentParams, SaveDocumentResult,
 };
 pub use capability::{ClientCapabilities, ServerCapabilities, VERSION};
 pub use context::{
     CacheEffect, ContextChange, ContextLevel, ContextPart, ContextReportParams, ContextReportResult,
 };
+pub use editor::{
+    EditorDiagnostic, EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbol, EditorSymbolsParams,
+    EditorSymbolsResult,
+};
 pub use error::{ErrorCode, SessionErrorData};
+pub use history::{
+    Branch, ConfigureSessionParams, ExportFormat, ExportSessionParams, ExportSessionResult,
+    ForkSessionParams, ForkSessionResult, KeptFile, RewindSessionParams, RewindSessionResult, SearchHit,
+    SearchRole, SearchSessionsParams, SearchSessionsResult,
+};
 pub use info::{
-    Check, CheckStatus, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListModelsParams,
-    ListModelsResult, Model, Setting,
+    Check, CheckStatus, CommandSource, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult,
+    ListCommandsParams, ListCommandsResult, ListModelsParams, ListModelsResult, Model, Setting, SlashCommand,
 };
 pub use method::{
     ClientRequest, Direction, METHODS, Method, Notification, Request, ServerNotification, ServerRequest,
@@ -38,6 +50,7 @@ pub use session::{
     PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
     ResumeStrategy, SessionMessage, SessionSummary,
 };
+pub use trust::{GetTrustParams, SetTrustParams, TrustItem, TrustResult, TrustStatus};
 pub use update::{
     NoticeLevel, SessionUpdateParams, StopReason, TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,
 };

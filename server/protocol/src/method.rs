@@ -8,19 +8,27 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     ask::{
-        AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, SaveDocumentParams,
-        SaveDocumentResult,
+        AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
+        SaveDocumentParams, SaveDocumentResult,
     },
     context::{ContextReportParams, ContextReportResult},
+    editor::{EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult},
     error::ErrorCode,
+    history::{
+        ConfigureSessionParams, ExportSessionParams, ExportSessionResult, ForkSessionParams,
+        ForkSessionResult, RewindSessionParams, RewindSessionResult, SearchSessionsParams,
+        SearchSessionsResult,
+    },
     info::{
-        DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListModelsParams, ListModelsResult,
+        DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListCommandsParams,
+        ListCommandsResult, ListModelsParams, ListModelsResult,
     },
     session::{
         CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult,
         NewSessionParams, NewSessionResult, PromptSessionParams, PromptSessionResult, RenameSessionParams,
         ResumeSessionParams, ResumeSessionResult,
     },
+    trust::{GetTrustParams, SetTrustParams, TrustResult},
     update::SessionUpdateParams,
 };
 
@@ -228,7 +236,7 @@ methods! {
         SessionResume = "reverie/session/resume": ResumeSessionParams => ResumeSessionResult,
         errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full"}"#
-            => r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full", "messages": [{"uuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "user", "kind": "text", "text": "Why does the parser stop at a BOM?", "timestamp": "2026-03-01T09:29:12Z"}], "repairs": ["cut off a torn last line"]}"#;
+            => r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full", "messages": [{"uuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "user", "kind": "text", "text": "Why does the parser stop at a BOM?", "timestamp": "2026-03-01T09:29:12Z"}], "repairs": ["cut off a torn last line"], "branches": []}"#;
 
         /// Starts a turn and answers at once; a prompt during a turn joins it at the next round boundary.
         SessionPrompt = "reverie/session/prompt": PromptSessionParams => PromptSessionResult,
@@ -250,6 +258,53 @@ methods! {
         SessionRename = "reverie/session/rename": RenameSessionParams => Empty,
         errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "The BOM bug"}"# => r#"{}"#;
+
+        /// Makes a new session that shares this one's past, and opens it.
+        SessionFork = "reverie/session/fork": ForkSessionParams => ForkSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60"}"#
+            => r#"{"sessionId": "b1a7d2c4-52a1-4a5e-8f0b-6c1f3de4a902"}"#;
+
+        /// Takes the conversation, and unless told otherwise the files, back to before a prompt.
+        SessionRewind = "reverie/session/rewind": RewindSessionParams => RewindSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "restoreFiles": true}"#
+            => r#"{"restored": ["/home/ada/engine/src/parser.rs"], "kept": [{"path": "/home/ada/engine/notes.md", "reason": "it was changed since by somebody else"}], "prompt": "Why does the parser stop at a BOM?"}"#;
+
+        /// Writes a session down for people or for programs.
+        SessionExport = "reverie/session/export": ExportSessionParams => ExportSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r##"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "format": "markdown"}"##
+            => r##"{"text": "# Fix the parser\n\n…"}"##;
+
+        /// Searches all that was said in the project's sessions.
+        SessionSearch = "reverie/session/search": SearchSessionsParams => SearchSessionsResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"query": "parser \"byte order mark\"", "since": "2026-02-01T00:00:00Z", "role": "assistant", "limit": 20}"#
+            => r#"{"hits": [{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "assistant", "timestamp": "2026-03-01T09:29:12Z", "snippet": "… the parser takes the byte order mark for …"}]}"#;
+
+        /// Chooses another model or permission mode for a session.
+        SessionConfigure = "reverie/session/configure": ConfigureSessionParams => Empty,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "mode": "plan"}"# => r#"{}"#;
+
+        /// Lists what a prompt may begin with: built-in commands, command files and skills.
+        CommandsList = "reverie/commands/list": ListCommandsParams => ListCommandsResult,
+        errors [],
+        example r#"{}"#
+            => r#"{"commands": [{"name": "cost", "description": "Shows what this session cost", "source": "builtIn"}, {"name": "review", "description": "Reviews a change", "argumentHint": "[branch]", "source": "project"}]}"#;
+
+        /// Says whether a folder is trusted, and what trusting it would let run.
+        TrustGet = "reverie/trust/get": GetTrustParams => TrustResult,
+        errors [INVALID_PARAMS],
+        example r#"{}"#
+            => r#"{"folder": "/home/ada/engine", "status": "untrusted", "items": [{"kind": "mcp", "path": "/home/ada/engine/.mcp.json", "detail": "runs `npx engine-mcp`"}]}"#;
+
+        /// Trusts a folder as its files are now, or takes the trust back.
+        TrustSet = "reverie/trust/set": SetTrustParams => TrustResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"folder": "/home/ada/engine", "trusted": true}"#
+            => r#"{"folder": "/home/ada/engine", "status": "trusted", "items": []}"#;
 
         /// Says what fills the context window and what changed it so far.
         ContextReport = "reverie/context/report": ContextReportParams => ContextReportResult,
@@ -285,6 +340,21 @@ methods! {
         UserAsk = "reverie/user/ask": AskUserParams => AskUserResult,
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "question": "Which database?", "options": ["SQLite", "PostgreSQL"]}"#
             => r#"{"answer": "SQLite"}"#;
+
+        /// Asks the user to approve the plan that was made in plan mode.
+        PlanAsk = "reverie/plan/ask": AskPlanParams => AskPlanResult,
+        example r##"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "toolUseId": "toolu_02", "plan": "1. Skip the BOM in `open`.\n2. Test it."}"##
+            => r#"{"approved": true, "acceptEdits": true}"#;
+
+        /// Asks what the editor's language servers complain about.
+        EditorDiagnostics = "reverie/editor/diagnostics": EditorDiagnosticsParams => EditorDiagnosticsResult,
+        example r#"{"uri": "file:///home/ada/engine/src/parser.rs"}"#
+            => r#"{"diagnostics": [{"uri": "file:///home/ada/engine/src/parser.rs", "range": {"start": {"line": 4, "character": 8}, "end": {"line": 4, "character": 12}}, "severity": 2, "message": "unused variable: `mark`", "source": "rustc"}]}"#;
+
+        /// Asks for a document's outline, or for the workspace's symbols by name.
+        EditorSymbols = "reverie/editor/symbols": EditorSymbolsParams => EditorSymbolsResult,
+        example r#"{"query": "parse"}"#
+            => r#"{"symbols": [{"name": "parse", "kind": 12, "uri": "file:///home/ada/engine/src/parser.rs", "range": {"start": {"line": 4, "character": 0}, "end": {"line": 40, "character": 1}}}]}"#;
 
         /// Asks the client to save an open document that was clean before the agent's edit.
         DocumentSave = "reverie/document/save": SaveDocumentParams => SaveDocumentResult,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::position::Range;
+use crate::{history::Branch, position::Range};
 
 /// An object without fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,12 +72,21 @@ pub struct SessionSummary {
     /// The folder it works in, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// How many ways it went, where that is known and more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branches: Option<u64>,
+    /// The session it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResumeSessionParams {
     pub session_id: String,
+    /// The last message of the branch to go on with; the newest branch if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_uuid: Option<String>,
     /// How much to bring back; the best that the transcript allows if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<ResumeStrategy>,
@@ -105,6 +114,9 @@ pub struct ResumeSessionResult {
     pub messages: Vec<SessionMessage>,
     /// What was damaged and how it was mended, one sentence each.
     pub repairs: Vec<String>,
+    /// The ways the conversation went, newest first; empty where there is but one.
+    #[serde(default)]
+    pub branches: Vec<Branch>,
 }
 
 /// One piece of a resumed conversation.

@@ -60,6 +60,8 @@ pub enum Update {
     Notice { level: NoticeLevel, text: String },
     /// The whole todo list, as it is now.
     Todo { items: Vec<TodoItem> },
+    /// The plan that the agent proposes, in Markdown.
+    Plan { text: String },
     /// The session has a new title.
     Title { title: String },
     /// The last update of its turn.

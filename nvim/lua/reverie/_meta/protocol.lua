@@ -15,6 +15,17 @@
 ---@field option reverie.PermissionChoice
 ---@field message? string What the model should know, mostly with a denial.
 
+---The plan that the agent made in plan mode: nothing is changed until it is approved.
+---@class reverie.AskPlanParams
+---@field sessionId string
+---@field toolUseId string
+---@field plan string Markdown.
+
+---@class reverie.AskPlanResult
+---@field approved boolean
+---@field acceptEdits? boolean With an approval: whether edits inside the workspace need no further question.
+---@field message? string With a rejection: what to change.
+
 ---A question of the agent to the user.
 ---@class reverie.AskUserParams
 ---@field sessionId string
@@ -23,6 +34,14 @@
 
 ---@class reverie.AskUserResult
 ---@field answer? string The user's answer; absent when the user dismissed the question.
+
+---One way a conversation went: rewinding and editing an earlier prompt begins another, and loses none.
+---@class reverie.Branch
+---@field messageUuid string Its last message: what `reverie/session/resume` takes as `messageUuid` to go on there.
+---@field firstPrompt string The prompt by which it differs from the others.
+---@field messages number
+---@field updatedAt string When its last message came, in RFC 3339.
+---@field current boolean Whether this is the one that was resumed.
 
 ---Whether the provider's prompt cache survived a change.
 ---@alias reverie.CacheEffect 'kept'|'broken'
@@ -46,6 +65,15 @@
 ---@field userAsk? boolean The client answers `reverie/user/ask`.
 ---@field planAsk? boolean The client answers `reverie/plan/ask`.
 ---@field documentSave? boolean The client answers `reverie/document/save`.
+---@field editorDiagnostics? boolean The client answers `reverie/editor/diagnostics`.
+---@field editorSymbols? boolean The client answers `reverie/editor/symbols`.
+
+---@alias reverie.CommandSource 'builtIn'|'user'|'project'
+
+---@class reverie.ConfigureSessionParams
+---@field sessionId string
+---@field model? string `provider/model` or a model's name, from the next turn on.
+---@field mode? string The permission mode: `default`, `acceptEdits`, `plan`; at once.
 
 ---One change that a layer made to the context.
 ---@class reverie.ContextChange
@@ -77,22 +105,82 @@
 ---@field sessionId string
 
 ---@class reverie.DoctorParams
+---@field repair? boolean Whether to mend what can be mended; without it only what costs nothing is: caches, indexes, totals.
 
 ---@class reverie.DoctorResult
 ---@field checks reverie.Check[]
+
+---@class reverie.EditorDiagnostic
+---@field uri string
+---@field range reverie.Range
+---@field severity number LSP's: 1 error, 2 warning, 3 information, 4 hint.
+---@field message string
+---@field source? string Who says so: `rustc`, `eslint`.
+---@field code? string
+
+---@class reverie.EditorDiagnosticsParams
+---@field uri? string Of this document; of all that the editor knows if absent.
+
+---@class reverie.EditorDiagnosticsResult
+---@field diagnostics reverie.EditorDiagnostic[]
 
 ---What the user looks at.
 ---@class reverie.EditorState
 ---@field activeUri? string The document with the focus.
 ---@field selection? reverie.Range What is selected in it.
 
+---@class reverie.EditorSymbol
+---@field name string
+---@field kind number LSP's number of its kind: 12 is a function, 23 a struct.
+---@field uri string
+---@field range reverie.Range
+---@field container? string What it is a part of.
+
+---Exactly one of the two.
+---@class reverie.EditorSymbolsParams
+---@field uri? string The outline of this document.
+---@field query? string Symbols of the workspace by name.
+
+---@class reverie.EditorSymbolsResult
+---@field symbols reverie.EditorSymbol[]
+
 ---An object without fields.
 ---@class reverie.Empty
+
+---@alias reverie.ExportFormat 'markdown'|'json'
+
+---@class reverie.ExportSessionParams
+---@field sessionId string
+---@field format? reverie.ExportFormat
+---@field path? string A file to write to, absolute; it must not exist. Without it the text is returned.
+
+---@class reverie.ExportSessionResult
+---@field text? string Absent if it was written to a file.
+---@field path? string The file that was written.
+
+---@class reverie.ForkSessionParams
+---@field sessionId string
+---@field messageUuid? string The last message that the fork shares; all of them if absent.
+
+---@class reverie.ForkSessionResult
+---@field sessionId string The new session, open.
 
 ---@class reverie.GetSettingsParams
 
 ---@class reverie.GetSettingsResult
 ---@field settings reverie.Setting[]
+
+---@class reverie.GetTrustParams
+---@field folder? string Absolute; the first workspace folder if absent.
+
+---@class reverie.KeptFile
+---@field path string Absolute.
+---@field reason string
+
+---@class reverie.ListCommandsParams
+
+---@class reverie.ListCommandsResult
+---@field commands reverie.SlashCommand[] In the order to show them.
 
 ---@class reverie.ListModelsParams
 
@@ -200,6 +288,7 @@
 
 ---@class reverie.ResumeSessionParams
 ---@field sessionId string
+---@field messageUuid? string The last message of the branch to go on with; the newest branch if absent.
 ---@field strategy? reverie.ResumeStrategy How much to bring back; the best that the transcript allows if absent.
 
 ---@class reverie.ResumeSessionResult
@@ -207,9 +296,21 @@
 ---@field strategy reverie.ResumeStrategy What was possible.
 ---@field messages reverie.SessionMessage[] The conversation so far, to show, oldest first.
 ---@field repairs string[] What was damaged and how it was mended, one sentence each.
+---@field branches? reverie.Branch[] The ways the conversation went, newest first; empty where there is but one.
 
 ---How much of a session is brought back.
 ---@alias reverie.ResumeStrategy 'full'|'partial'|'minimal'
+
+---@class reverie.RewindSessionParams
+---@field sessionId string
+---@field messageUuid string A prompt of the user: the conversation goes back to before it was said.
+---@field restoreFiles? boolean Whether files go back to what they were then; they do unless this is `false`.
+---@field force? boolean Whether files that somebody else has changed since go back too.
+
+---@class reverie.RewindSessionResult
+---@field restored string[] The files that are as they were, absolute.
+---@field kept reverie.KeptFile[] The files that were left alone, each with the reason.
+---@field prompt string The text of the prompt that was taken back, to edit and send again.
 
 ---Asks the client to write an open document to disk, as the user's "save" would.
 ---@class reverie.SaveDocumentParams
@@ -217,6 +318,27 @@
 
 ---@class reverie.SaveDocumentResult
 ---@field saved boolean Whether the document is on disk now.
+
+---@class reverie.SearchHit
+---@field sessionId string
+---@field messageUuid string
+---@field role reverie.SearchRole
+---@field timestamp string When it was said, in RFC 3339.
+---@field snippet string The place in one line.
+
+---Who said it.
+---@alias reverie.SearchRole 'user'|'assistant'|'tool'
+
+---@class reverie.SearchSessionsParams
+---@field query string Words that must all occur, in any order; `"in quotes"` for a phrase.
+---@field since? string Only what was said at or after this time, in RFC 3339.
+---@field until? string Only what was said before this time, in RFC 3339.
+---@field role? reverie.SearchRole
+---@field sessionId? string Only this session.
+---@field limit? number The most hits to return; 50 if absent.
+
+---@class reverie.SearchSessionsResult
+---@field hits reverie.SearchHit[] Newest first.
 
 ---What the server offers, in `capabilities.experimental.reverie` of its `initialize` result.
 ---@class reverie.ServerCapabilities
@@ -244,6 +366,8 @@
 ---@field bytes number The size of its transcript.
 ---@field costUsd? number What it cost so far, where that is known.
 ---@field cwd? string The folder it works in, absolute.
+---@field branches? number How many ways it went, where that is known and more than one.
+---@field forkedFrom? string The session it was forked from.
 
 ---@class reverie.SessionUpdateParams
 ---@field sessionId string
@@ -251,11 +375,22 @@
 ---@field seq number Counts the session's updates from 0 without gaps, so that a client can tell that it missed one.
 ---@field update reverie.Update
 
+---@class reverie.SetTrustParams
+---@field folder? string Absolute; the first workspace folder if absent.
+---@field trusted boolean
+
 ---An effective setting and where its value came from.
 ---@class reverie.Setting
 ---@field key string The dotted key: `permissions.defaultMode`.
 ---@field value any
 ---@field source string `default`, or the file or place that set it.
+
+---What a prompt may begin with: `/name arguments`.
+---@class reverie.SlashCommand
+---@field name string Without the slash.
+---@field description string
+---@field argumentHint? string What to type after it.
+---@field source reverie.CommandSource
 
 ---Why a turn ended.
 ---@alias reverie.StopReason 'endTurn'|'cancelled'|'maxRounds'|'budget'|'refused'|'blocked'|'error'
@@ -291,13 +426,26 @@
 ---@field output string
 ---@field exitCode? number Absent while it runs on, and after a signal.
 
+---@class reverie.TrustItem
+---@field kind string What it is: a settings key, `mcp`, `skill`, `command`.
+---@field path string The file, absolute.
+---@field detail string What it would do, in words.
+
+---What the user has said about a folder, and what would follow from trusting it.
+---@class reverie.TrustResult
+---@field folder string Absolute.
+---@field status reverie.TrustStatus
+---@field items reverie.TrustItem[] What in it would run programs or loosen settings.
+
+---@alias reverie.TrustStatus 'trusted'|'untrusted'|'changed'
+
 ---What went wrong in a turn.
 ---@class reverie.TurnError
 ---@field code string Stable, for programs.
 ---@field message string For people.
 
 ---What happened.
----@alias reverie.Update reverie.Update.textDelta|reverie.Update.thinkingDelta|reverie.Update.toolStart|reverie.Update.toolProgress|reverie.Update.toolEnd|reverie.Update.usage|reverie.Update.context|reverie.Update.retry|reverie.Update.notice|reverie.Update.todo|reverie.Update.title|reverie.Update.turnEnd
+---@alias reverie.Update reverie.Update.textDelta|reverie.Update.thinkingDelta|reverie.Update.toolStart|reverie.Update.toolProgress|reverie.Update.toolEnd|reverie.Update.usage|reverie.Update.context|reverie.Update.retry|reverie.Update.notice|reverie.Update.todo|reverie.Update.plan|reverie.Update.title|reverie.Update.turnEnd
 
 ---@class reverie.Update.textDelta
 ---@field kind 'textDelta'
@@ -356,6 +504,10 @@
 ---@field kind 'todo'
 ---@field items reverie.TodoItem[]
 
+---@class reverie.Update.plan
+---@field kind 'plan'
+---@field text string
+
 ---@class reverie.Update.title
 ---@field kind 'title'
 ---@field title string
@@ -382,11 +534,22 @@
 ---| '"reverie/session/cancel"' # Stops the session's turn and kills what it started; without a turn it does nothing.
 ---| '"reverie/session/delete"' # Deletes a session and its transcript.
 ---| '"reverie/session/rename"' # Gives a session another title.
+---| '"reverie/session/fork"' # Makes a new session that shares this one's past, and opens it.
+---| '"reverie/session/rewind"' # Takes the conversation, and unless told otherwise the files, back to before a prompt.
+---| '"reverie/session/export"' # Writes a session down for people or for programs.
+---| '"reverie/session/search"' # Searches all that was said in the project's sessions.
+---| '"reverie/session/configure"' # Chooses another model or permission mode for a session.
+---| '"reverie/commands/list"' # Lists what a prompt may begin with: built-in commands, command files and skills.
+---| '"reverie/trust/get"' # Says whether a folder is trusted, and what trusting it would let run.
+---| '"reverie/trust/set"' # Trusts a folder as its files are now, or takes the trust back.
 ---| '"reverie/context/report"' # Says what fills the context window and what changed it so far.
 ---| '"reverie/models/list"' # Lists the models, and which of them can be used as things are.
 ---| '"reverie/settings/get"' # Tells every effective setting and where its value came from.
 ---| '"reverie/doctor"' # Examines the installation: configuration, models, directories, transcripts.
 ---| '"reverie/permission/ask"' # Asks the user whether a tool call may run.
 ---| '"reverie/user/ask"' # Asks the user a question of the agent.
+---| '"reverie/plan/ask"' # Asks the user to approve the plan that was made in plan mode.
+---| '"reverie/editor/diagnostics"' # Asks what the editor's language servers complain about.
+---| '"reverie/editor/symbols"' # Asks for a document's outline, or for the workspace's symbols by name.
 ---| '"reverie/document/save"' # Asks the client to save an open document that was clean before the agent's edit.
 ---| '"reverie/session/update"' # Tells what a session does, in order and without gaps.

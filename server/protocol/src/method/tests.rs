@@ -148,7 +148,7 @@ fn capabilities_that_are_not_announced_are_off() {
     check_wire(
         capabilities,
         expect![[
-            r#"{"version":1,"permissionAsk":true,"userAsk":false,"planAsk":false,"documentSave":false}"#
+            r#"{"version":1,"permissionAsk":true,"userAsk":false,"planAsk":false,"documentSave":false,"editorDiagnostics":false,"editorSymbols":false}"#
         ]],
     );
 }
