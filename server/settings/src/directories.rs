@@ -8,7 +8,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::Environment;
+use crate::{Environment, Seen};
 
 /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn config_home(environment: &Environment) -> PathBuf {
@@ -16,6 +16,12 @@ pub fn config_home(environment: &Environment) -> PathBuf {
         Some(directory) => PathBuf::from(directory),
         None => environment.home().join(".claude"),
     }
+}
+
+/// Whether the folder's `.claude` is the config home, as in the home folder: then what is in it is the user's own, also
+/// where it is a link.
+pub(crate) fn holds_config_home(environment: &Environment, folder: &Path, seen: &mut Seen) -> bool {
+    seen.canonical(&folder.join(".claude")) == seen.canonical(&config_home(environment))
 }
 
 /// The path with every UTF-16 unit outside `[A-Za-z0-9]` replaced by `-`: an astral character gives two.

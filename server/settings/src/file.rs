@@ -5,14 +5,16 @@ use std::{
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::Path,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 /// A lock is held for as long as two small files take to write; a holder that hangs is not waited for.
-const LOCK_LIMIT: Duration = Duration::from_secs(2);
-const LOCK_RETRY: Duration = Duration::from_millis(5);
+const LOCK_LIMIT: Duration = Duration::from_secs(10);
 
 /// Who else may read a file that is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,17 +64,22 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> io::Result
 /// Keeps other processes out until the file is dropped.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    let begun = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if begun.elapsed() > LOCK_LIMIT => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds its lock"));
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY),
-        }
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::Error(error)) => return Err(error),
+        Err(TryLockError::WouldBlock) => {}
     }
+    // The system lets those who wait go on in turn, which trying again and again does not; and since it waits without
+    // end, a thread of its own does that.
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().name("lock".to_owned()).spawn(move || {
+        let locked = file.lock().map(|()| file);
+        // Nobody waits any more: the lock is let go again.
+        drop(sender.send(locked));
+    })?;
+    receiver
+        .recv_timeout(LOCK_LIMIT)
+        .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds its lock")))
 }
 
 /// The folder and those above it that are missing, for the user alone.

@@ -2,21 +2,26 @@
 //!
 //! What is not JSON is blanked, byte for byte, so that positions in the rest stay true.
 
-use std::collections::HashMap;
+mod places;
+
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// A parsed file and the line, counted from 1, on which each key stands.
+pub(crate) use places::Places;
+
+/// A parsed file and where everything in it stands.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) root: Map<String, Value>,
-    /// By dotted path.
-    pub(crate) lines: HashMap<String, usize>,
+    pub(crate) places: Places,
+    /// As it was written.
+    pub(crate) text: String,
 }
 
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
-    pub(crate) line: usize,
+    pub(crate) place: Range<usize>,
     pub(crate) message: String,
 }
 
@@ -24,19 +29,35 @@ pub(crate) struct SyntaxError {
 pub(crate) fn parse(text: &str) -> Result<Document, SyntaxError> {
     let plain = blank_extras(text);
     if plain.trim().is_empty() {
-        return Ok(Document::default());
+        return Ok(Document { text: text.to_owned(), ..Document::default() });
     }
     match serde_json::from_str::<Value>(&plain) {
-        Ok(Value::Object(root)) => Ok(Document { root, lines: key_lines(&plain) }),
-        Ok(_) => Err(SyntaxError { line: 1, message: "expected an object in braces".to_owned() }),
-        Err(error) => Err(SyntaxError { line: error.line(), message: without_place(&error) }),
+        Ok(Value::Object(root)) => Ok(Document { root, places: Places::of(&plain), text: text.to_owned() }),
+        Ok(_) => {
+            let start = plain.len() - plain.trim_start().len();
+            let place = start..plain.trim_end().len();
+            Err(SyntaxError { place, message: "expected an object in braces".to_owned() })
+        }
+        Err(error) => Err(SyntaxError { place: place_of(&error, &plain), message: without_place(&error) }),
     }
 }
 
-/// serde_json ends its messages with " at line 3 column 7"; the line travels apart.
+/// serde_json ends its messages with " at line 3 column 7"; the place travels apart.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.split(" at line ").next().unwrap_or(&message).to_owned()
+}
+
+/// The character that could not be understood, or the last one before the end of a line or text that came too early.
+/// serde_json counts lines and bytes from 1, and calls a line end byte 0 of the next line.
+fn place_of(error: &serde_json::Error, text: &str) -> Range<usize> {
+    let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let at = (before + error.column()).saturating_sub(1).min(text.len());
+    let start = text.floor_char_boundary(at);
+    match text.get(start..).and_then(|rest| rest.chars().next()) {
+        Some(character) if !matches!(character, '\n' | '\r') => start..start + character.len_utf8(),
+        _ => text.floor_char_boundary(start.saturating_sub(1))..start,
+    }
 }
 
 /// The text with comments, trailing commas and the byte order mark turned into spaces.
@@ -107,48 +128,11 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Walks a text that is known to be JSON and notes where each key of each object stands.
-fn key_lines(text: &str) -> HashMap<String, usize> {
-    let bytes = text.as_bytes();
-    let mut lines = HashMap::new();
-    // One entry per open bracket: whether it holds keys, and the path of what is in it.
-    let mut open: Vec<(bool, String)> = Vec::new();
-    let mut key: Option<String> = None;
-    let mut line = 1;
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\n' => line += 1,
-            b'{' | b'[' => {
-                let inside = open.last().map(|(_, path)| format!("{path}[]")).unwrap_or_default();
-                open.push((*byte == b'{', key.take().unwrap_or(inside)));
-            }
-            b'}' | b']' => {
-                open.pop();
-            }
-            b',' => key = None,
-            b'"' => {
-                let end = string_end(bytes, at);
-                if let (Some((true, parent)), None) = (open.last(), &key) {
-                    let name =
-                        text.get(at..end).and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
-                    let path = join(parent, &name.unwrap_or_default());
-                    lines.insert(path.clone(), line);
-                    key = Some(path);
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    lines
-}
-
-/// `a.b`, or `b` at the top.
+/// `a.b`, or `b` at the top. A name with a dot in it is quoted, so that it is not taken for a path.
 pub(crate) fn join(parent: &str, name: &str) -> String {
-    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+    let quote = if name.contains('.') { "\"" } else { "" };
+    let dot = if parent.is_empty() { "" } else { "." };
+    format!("{parent}{dot}{quote}{name}{quote}")
 }
 
 #[cfg(test)]
@@ -156,17 +140,26 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crate::Place;
 
-    fn check(text: &str, expected: Expect) {
+    /// The value, then each of the paths with what stands at its place.
+    fn check(text: &str, paths: &[&str], expected: Expect) {
         let shown = match parse(text) {
             Ok(document) => {
-                let mut lines: Vec<_> = document.lines.into_iter().collect();
-                lines.sort();
-                let lines: Vec<String> =
-                    lines.into_iter().map(|(key, line)| format!("{key}:{line}")).collect();
-                format!("{}\n{}", Value::Object(document.root), lines.join(" "))
+                let mut shown = Value::Object(document.root).to_string();
+                for path in paths {
+                    let range = document.places.value(path, text).unwrap();
+                    shown.push_str(&format!("\n{path}: {}", &text[range]));
+                }
+                for (path, range) in document.places.duplicates {
+                    shown.push_str(&format!("\ntwice: {path} at byte {}", range.start));
+                }
+                shown
             }
-            Err(error) => format!("line {}: {}", error.line, error.message),
+            Err(error) => {
+                let Place { line, start, end, .. } = Place::of(text, &error.place);
+                format!("{line}:{start}-{end}: {}", error.message)
+            }
         };
         expected.assert_eq(&shown);
     }
@@ -175,33 +168,63 @@ mod tests {
     fn comments_trailing_commas_and_the_mark_are_fine() {
         check(
             "\u{feff}// über\n{\n  \"a\": [1, 2, /* x */ ], // y\n  \"b\": {\n    \"c\": \"//, } not ours\",\n  },\n}\n",
+            &["a", "a[1]", "b", "b.c"],
             expect![[r#"
                 {"a":[1,2],"b":{"c":"//, } not ours"}}
-                a:3 b:4 b.c:5"#]],
+                a: [1, 2, /* x */ ]
+                a[1]: 2
+                b: "b"
+                b.c: "//, } not ours""#]],
         );
     }
 
     #[test]
     fn keys_in_lists_and_values_that_look_like_keys_are_not_mistaken() {
         check(
-            "{\"a\": [{\"in\": 1}, \"text\"],\n\"b\": \"a\",\n\"c\\u0041\": 1}",
+            "{\"a\": [{\"in\": 1}, \"text\", [true]],\n\"b\": \"a\",\n\"c\\u0041\": -1.5e3}",
+            &["a[0].in", "a[1]", "a[2][0]", "b", "cA"],
             expect![[r#"
-                {"a":[{"in":1},"text"],"b":"a","cA":1}
-                a:1 a[].in:1 b:2 cA:3"#]],
+                {"a":[{"in":1},"text",[true]],"b":"a","cA":-1500.0}
+                a[0].in: 1
+                a[1]: "text"
+                a[2][0]: true
+                b: "a"
+                cA: -1.5e3"#]],
         );
     }
 
     #[test]
-    fn errors_name_their_line() {
-        check("{\n  \"a\": 1\n  \"b\": 2\n}", expect!["line 3: expected `,` or `}`"]);
-        check("{\n  \"a\": \"torn", expect!["line 2: EOF while parsing a string"]);
-        check("{ \"a\": 1 /* open", expect!["line 1: EOF while parsing an object"]);
-        check("[1]", expect!["line 1: expected an object in braces"]);
-        check("{\"a\": 1,, }", expect!["line 1: trailing comma"]);
+    fn of_keys_that_stand_twice_the_last_counts() {
+        check(
+            r#"{"a": {"b": 1}, "c": [{"d": 1}, {"d": 2}], "a": {"e": 1, "e": 2}}"#,
+            &["a", "a.e", "c[1].d"],
+            expect![[r#"
+                {"a":{"e":2},"c":[{"d":1},{"d":2}]}
+                a: {"e": 1, "e": 2}
+                a.e: 2
+                c[1].d: 2
+                twice: a at byte 43
+                twice: a.e at byte 57"#]],
+        );
+    }
+
+    #[test]
+    fn errors_name_their_place() {
+        check("{\n  \"a\": 1\n  \"b\": 2\n}", &[], expect!["2:2-3: expected `,` or `}`"]);
+        check("{\n  \"a\": \"torn", &[], expect!["1:11-12: EOF while parsing a string"]);
+        check("{ \"a\": 1 /* open", &[], expect!["0:15-16: EOF while parsing an object"]);
+        check(" [1]\n", &[], expect!["0:1-4: expected an object in braces"]);
+        check("{\"a\": 1,, }", &[], expect!["0:10-11: trailing comma"]);
+        check(
+            "{\n  \"a\": \"torn\n}",
+            &[],
+            expect!["1:11-12: control character (\\u0000-\\u001F) found while parsing a string"],
+        );
+        check("{\"ü🦀\": x}", &[], expect!["0:8-9: expected value"]);
     }
 
     #[test]
     fn nothing_is_an_empty_object() {
-        check(" // only a comment\n", expect!["{}\n"]);
+        check(" // only a comment\n", &[], expect!["{}"]);
     }
 }

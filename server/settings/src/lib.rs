@@ -1,18 +1,30 @@
-//! Settings in layers, each value knowing where it came from; the directories.
+//! Settings in layers, each value knowing where it came from; trust in folders; the directories.
 //!
 //! Depends on nothing of ours. Reads files and a snapshot of the environment; never the process environment.
 
+mod cache;
+mod diagnostic;
 pub mod directories;
 pub mod environment;
 mod file;
+mod hints;
 mod json;
 mod load;
 pub mod local;
 mod merge;
 mod restrict;
+mod seen;
 mod settings;
+pub mod trust;
 
+pub use cache::Cache;
+pub use diagnostic::{Diagnostic, Place, Severity};
 pub use environment::Environment;
-pub use load::{Diagnostic, Loaded, Sources};
+pub use load::{Loaded, OpenText, Sources, check, files};
 pub use local::add_allow_rule;
-pub use settings::{Budgets, Entry, ModelSettings, PermissionMode, Permissions, Settings, schema};
+pub use seen::{Known, Seen};
+pub use settings::{
+    Budgets, Entry, McpServer, McpTransport, ModelSettings, PermissionMode, Permissions, Sandbox, Settings,
+    WebFetch, schema,
+};
+pub use trust::{Trust, TrustItem, TrustState};

@@ -1,21 +1,23 @@
 //! The one setting that Reverie writes by itself: a rule that the user chose to allow always, in this folder.
 //!
 //! It is written twice. The folder's local file is where it is seen and changed; but a checkout can contain such a
-//! file too, so what is in it counts only as far as the user's own record, outside the folder, has it as well.
+//! file too, so what is in it counts only as far as the user's own record, outside the folder, has it as well, or the
+//! folder as a whole is trusted.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::{
-    Environment,
-    directories::project_dir,
+    Environment, Seen,
+    directories::{self, project_dir},
     file::{self, Privacy},
+    load::local_file,
+    trust::{self, Checkout, Entry, StoreError},
 };
 
 #[derive(Debug, Error)]
@@ -30,37 +32,51 @@ pub enum LocalError {
     Disk { file: String, error: io::Error },
 }
 
+impl From<StoreError> for LocalError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Damaged { file, why } => Self::Damaged { file, why },
+            StoreError::Disk { file, error } => Self::Disk { file, error },
+        }
+    }
+}
+
 /// Adds the rule to `permissions.allow` of the folder's `.claude/settings.local.json`, and to the user's record of
 /// what was granted here. Everything else in the file stays; a file with comments is left to its author, because a
-/// rewrite would lose them. Waits for other processes that do the same, at most two seconds.
+/// rewrite would lose them. Waits for other processes that do the same, at most ten seconds.
 pub fn add_allow_rule(environment: &Environment, folder: &Path, rule: &str) -> Result<(), LocalError> {
-    // A lock of the system's keeps out other processes; this one's threads need not wait by trying.
-    static WRITING: Mutex<()> = Mutex::new(());
-    let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let record = record_path(environment, folder);
-    let own_folder = record.parent().unwrap_or(&record);
-    let lock = file::create_private_folder(own_folder)
-        .and_then(|()| file::lock(&record.with_extension("lock")))
-        .map_err(|error| disk(&record, error))?;
+    let real = directories::canonical(folder);
+    let earlier = earlier_rules(environment, &real)?;
     // The record first: a rule that then has to be added to the local file by hand counts when it is.
-    record_rule(&record, rule)?;
-    write_rule(&folder.join(".claude/settings.local.json"), rule)?;
-    drop(lock);
-    Ok(())
+    trust::update(environment, |store| {
+        let rules = &mut store.entry(&real).rules;
+        for rule in earlier.iter().map(String::as_str).chain([rule]) {
+            if !rules.iter().any(|known| known == rule) {
+                rules.push(rule.to_owned());
+            }
+        }
+    })?;
+    trust::locked(environment, || write_rule(environment, folder, rule))?
 }
 
-/// The rules that the user has granted in this folder.
-pub(crate) fn granted(environment: &Environment, folder: &Path) -> Result<Vec<String>, LocalError> {
-    read_record(&record_path(environment, folder))
+/// The rules that the user has granted in this folder, which must be a real path.
+pub(crate) fn granted(
+    environment: &Environment,
+    folder: &Path,
+    entry: Option<&Entry>,
+    seen: &mut Seen,
+) -> Result<Vec<String>, LocalError> {
+    seen.look(&earlier_record(environment, folder));
+    let mut rules = entry.map(|entry| entry.rules.clone()).unwrap_or_default();
+    rules.extend(earlier_rules(environment, folder)?);
+    Ok(rules)
 }
 
-fn record_path(environment: &Environment, folder: &Path) -> PathBuf {
-    project_dir(environment, folder).join("reverie-allowed.json")
-}
-
-fn read_record(path: &Path) -> Result<Vec<String>, LocalError> {
+/// What earlier versions recorded, in a file for each folder.
+fn earlier_rules(environment: &Environment, folder: &Path) -> Result<Vec<String>, LocalError> {
+    let path = earlier_record(environment, folder);
     let damaged = |why: String| LocalError::Damaged { file: path.display().to_string(), why };
-    match file::read_text(path).map_err(damaged)? {
+    match file::read_text(&path).map_err(damaged)? {
         Some(text) => {
             serde_json::from_str(&text).map_err(|error| damaged(format!("is not a list of rules: {error}")))
         }
@@ -68,23 +84,25 @@ fn read_record(path: &Path) -> Result<Vec<String>, LocalError> {
     }
 }
 
-fn record_rule(path: &Path, rule: &str) -> Result<(), LocalError> {
-    let mut rules = read_record(path)?;
-    if rules.iter().any(|known| known == rule) {
-        return Ok(());
-    }
-    rules.push(rule.to_owned());
-    replace(path, &rules.into_iter().map(Value::from).collect(), Privacy::Private)
+fn earlier_record(environment: &Environment, folder: &Path) -> PathBuf {
+    project_dir(environment, folder).join("reverie-allowed.json")
 }
 
-fn write_rule(path: &Path, rule: &str) -> Result<(), LocalError> {
+fn write_rule(environment: &Environment, folder: &Path, rule: &str) -> Result<(), LocalError> {
+    let path = &local_file(folder);
     let by_hand = |why: &str| LocalError::ByHand {
         file: path.display().to_string(),
         why: why.to_owned(),
         rule: rule.to_owned(),
     };
+    let mut seen = Seen::default();
+    let checkout = Checkout::of(folder, &mut seen);
+    let inside = checkout.holds(path) && checkout.holds(&folder.join(".claude"));
+    if !inside && !directories::holds_config_home(environment, folder, &mut seen) {
+        return Err(by_hand("it leads out of the folder"));
+    }
     let text = file::read_text(path).map_err(|why| by_hand(&format!("it {why}")))?;
-    let mut settings: Map<String, Value> = match text {
+    let mut settings: Map<String, Value> = match text.filter(|text| !text.trim().is_empty()) {
         Some(text) => serde_json::from_str(&text).map_err(|_| by_hand("it is not plain JSON"))?,
         None => Map::new(),
     };
@@ -101,12 +119,8 @@ fn write_rule(path: &Path, rule: &str) -> Result<(), LocalError> {
     }
     allow.push(Value::from(rule));
     fs::create_dir_all(path.parent().unwrap_or(path)).map_err(|error| disk(path, error))?;
-    replace(path, &Value::Object(settings), Privacy::Unchanged)
-}
-
-fn replace(path: &Path, value: &Value, privacy: Privacy) -> Result<(), LocalError> {
-    let text = format!("{value:#}\n");
-    file::replace(path, text.as_bytes(), privacy).map_err(|error| disk(path, error))
+    let text = format!("{:#}\n", Value::Object(settings));
+    file::replace(path, text.as_bytes(), Privacy::Unchanged).map_err(|error| disk(path, error))
 }
 
 fn disk(path: &Path, error: io::Error) -> LocalError {

@@ -7,7 +7,13 @@ use serde_json::{Map, Value};
 use crate::{Entry, json::join};
 
 /// "Lists of rules join": nothing that one layer forbids is forgotten because another forbids something else.
-const JOINED: [&str; 3] = ["permissions.allow", "permissions.ask", "permissions.deny"];
+const JOINED: [&str; 5] = [
+    "permissions.allow",
+    "permissions.ask",
+    "permissions.deny",
+    "disabledMcpjsonServers",
+    "webFetch.allowPrivate",
+];
 
 #[derive(Debug, Default)]
 pub(crate) struct Merged {
@@ -19,6 +25,11 @@ pub(crate) struct Merged {
 impl Merged {
     pub(crate) fn root(&self) -> &Map<String, Value> {
         &self.root
+    }
+
+    /// Whether the value of the key comes from this layer alone.
+    pub(crate) fn is_from(&self, key: &str, source: &str) -> bool {
+        self.sources.get(key).is_some_and(|sources| sources.iter().eq([source]))
     }
 
     pub(crate) fn add(&mut self, source: &str, layer: &Map<String, Value>) {

@@ -1,76 +1,132 @@
-//! What a file that may have come with the repository cannot set: it may tighten, never loosen, until the folder
-//! is trusted. The local file is not exempt: it is meant to be the user's own, but a checkout can contain one too.
+//! What may not be set by files that may have come with the repository: "project settings may only tighten" until the
+//! folder is trusted, and some things not even then. The local file is not exempt: it is meant to be the user's own,
+//! but a checkout can contain one too; nor is the editor's configuration, part of which a repository can hold.
 //!
 //! Works on the parsed tree, by effective path, so that no spelling of a key gets around it.
+
+mod variables;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    PermissionMode,
-    load::{Author, Diagnostic, Layer},
+    Diagnostic, PermissionMode,
+    json::join,
+    load::{Author, DEFAULT, Layer},
+    merge::Merged,
+    trust::TrustState,
 };
+pub(crate) use variables::may_set as may_set_variable;
 
-/// Keys that run programs, move credentials or memory elsewhere, disguise what a model costs, or speak to the
-/// model with the user's own authority.
-const OWNER_ONLY: [&str; 7] =
-    ["autoMemoryDirectory", "apiKeyHelper", "env", "hooks", "models", "systemPrompt", "appendSystemPrompt"];
-const ALLOW: &str = "permissions.allow";
+/// Keys that run programs with the user's secrets, move credentials, memory or requests elsewhere, disguise what a
+/// model costs, or replace what the model is told: never taken from the workspace.
+const OWNER_ONLY: [&str; 10] = [
+    "apiKeyHelper",
+    "autoMemoryDirectory",
+    "enableAllProjectMcpServers",
+    "enabledMcpjsonServers",
+    "mcpServers",
+    "models",
+    "statusLine",
+    "systemPrompt",
+    "team",
+    "webFetch",
+];
+/// What a folder's own files may set once the user trusts what they say: to run programs, to be asked less, and to
+/// speak to the model with the user's authority. Trust is bound to their content; see `trust`.
+pub(crate) const TRUSTED: [&str; 6] = [ALLOW, "agents", "appendSystemPrompt", "env", "hooks", "outputStyle"];
+pub(crate) const ALLOW: &str = "permissions.allow";
+pub(crate) const ENV: &str = "env";
 /// A smaller number is tighter.
-const LIMITS: [&str; 3] = ["budgets.turnUsd", "maxCost", "maxRounds"];
+const LIMITS: [&str; 4] = ["budgets.turnUsd", "budgets.dayUsd", "maxCost", "maxRounds"];
+/// Walls: the workspace may choose the tighter value only.
+const WALLS: [(&str, bool); 2] = [("sandbox.mainBash", true), ("sandbox.network", false)];
 const MODE: &str = "permissions.defaultMode";
 const MEMORY: &str = "autoMemoryEnabled";
+const LANGUAGE: &str = "language";
+const FEATURES: &str = "reverie.features";
+
+const ONLY_YOURS: &str = "is only taken from your own settings, not from files of the workspace";
 
 /// Rules that a diagnostic names; the file has the rest.
 const NAMED: usize = 3;
+/// Long enough for the name of any language, too short to give the model orders.
+const LONGEST_LANGUAGE: usize = 40;
 
-/// Takes out of the layer what its author may not decide. `below` is what the lower layers have made, `granted`
-/// the rules that the user has granted in this folder.
-pub(crate) fn apply(
-    layer: &mut Layer,
-    below: &Map<String, Value>,
-    granted: &[String],
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+/// What the user has said about the folder.
+pub(crate) struct Grants<'a> {
+    pub(crate) trust: TrustState,
+    /// The rules that the user has allowed always, one by one.
+    pub(crate) rules: &'a [String],
+}
+
+/// Takes out of the layer what its author may not decide. `below` is what the lower layers have made.
+pub(crate) fn apply(layer: &mut Layer, below: &Merged, grants: &Grants, diagnostics: &mut Vec<Diagnostic>) {
     // "Any layer may switch it off", and none may switch it on again.
-    if get(below, MEMORY) == Some(&Value::Bool(false)) {
+    if get(below.root(), MEMORY) == Some(&Value::Bool(false)) {
         take(&mut layer.document.root, MEMORY);
     }
-    match layer.author {
-        Author::Owner => return,
-        Author::Local => keep_granted(layer, granted, diagnostics),
-        Author::Repository => {
-            let message =
-                "a file of the repository cannot allow anything; put the rule into your own settings";
-            refuse(layer, ALLOW, message, diagnostics);
-        }
+    if layer.author == Author::Owner {
+        return;
     }
     for key in OWNER_ONLY {
-        let message = "is only taken from your own settings, not from files of the workspace";
-        refuse(layer, key, message, diagnostics);
+        refuse(layer, key, ONLY_YOURS, diagnostics);
     }
-    let mode = |root| get(root, MODE).and_then(|value| PermissionMode::deserialize(value).ok());
-    match mode(&layer.document.root) {
-        Some(PermissionMode::BypassPermissions) => {
-            let message = "only your own settings or the command line can switch permissions off";
-            refuse(layer, MODE, message, diagnostics);
+    match (layer.author, grants.trust) {
+        (Author::Editor, _) => {
+            for key in TRUSTED {
+                refuse(layer, key, ONLY_YOURS, diagnostics);
+            }
         }
-        above if above > mode(below) => {
-            refuse(layer, MODE, "a file of the workspace can only choose a stricter mode", diagnostics);
+        (_, TrustState::Trusted) => variables(layer, diagnostics),
+        (author, state) => {
+            if author == Author::Local {
+                keep_granted(layer, grants.rules, state, diagnostics);
+            }
+            for key in TRUSTED.into_iter().filter(|key| !(author == Author::Local && *key == ALLOW)) {
+                refuse(layer, key, untrusted(state), diagnostics);
+            }
         }
-        _ => {}
     }
-    for key in LIMITS {
-        let limit = |root| get(root, key).and_then(Value::as_f64);
-        if let (Some(above), Some(below)) = (limit(&layer.document.root), limit(below))
-            && above > below
-        {
-            refuse(layer, key, "a file of the workspace can only lower a limit", diagnostics);
+    if layer.author == Author::Editor || grants.trust != TrustState::Trusted {
+        language(layer, diagnostics);
+    }
+    mode(layer, below.root(), diagnostics);
+    limits(layer, below.root(), diagnostics);
+    for (key, tight) in WALLS {
+        if get(&layer.document.root, key) == Some(&Value::Bool(!tight)) {
+            refuse(layer, key, "a file of the workspace can only make the walls tighter", diagnostics);
+        }
+    }
+    features(layer, below, diagnostics);
+}
+
+fn untrusted(state: TrustState) -> &'static str {
+    match state {
+        TrustState::Changed => {
+            "does not count: what this folder would run has changed since you trusted it; trust it again if you do"
+        }
+        TrustState::Trusted | TrustState::Untrusted => "counts once you trust this folder",
+    }
+}
+
+/// "Never variables that move the provider, credentials, the loader or the shell", of a trusted folder either.
+fn variables(layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
+    let names: Vec<String> = get(&layer.document.root, ENV)
+        .and_then(Value::as_object)
+        .map(|variables| variables.keys().filter(|name| !may_set_variable(name)).cloned().collect())
+        .unwrap_or_default();
+    for name in names {
+        let message = "a file of the workspace cannot set this variable, not even of a trusted folder; put it into your own settings";
+        let diagnostic = layer.diagnostic(&join(ENV, &name), message.to_owned());
+        if let Some(variables) = layer.document.root.get_mut(ENV).and_then(Value::as_object_mut) {
+            variables.shift_remove(&name);
+            diagnostics.push(diagnostic);
         }
     }
 }
 
-fn keep_granted(layer: &mut Layer, granted: &[String], diagnostics: &mut Vec<Diagnostic>) {
+fn keep_granted(layer: &mut Layer, granted: &[String], state: TrustState, diagnostics: &mut Vec<Diagnostic>) {
     let Some(Value::Array(mut rules)) = take(&mut layer.document.root, ALLOW) else { return };
     let mut refused = Vec::new();
     rules.retain(|rule| {
@@ -92,11 +148,61 @@ fn keep_granted(layer: &mut Layer, granted: &[String], diagnostics: &mut Vec<Dia
     if let Some(more) = refused.len().checked_sub(NAMED).filter(|more| *more > 0) {
         names.push_str(&format!(" and {more} more"));
     }
-    let message = format!(
-        "left out, because this file may have come with the repository and you have not granted it on this \
-         machine: {names}; answer \"always\" when asked, or put it into your own settings file"
-    );
-    diagnostics.push(layer.diagnostic(ALLOW, message));
+    let message = match state {
+        TrustState::Changed => untrusted(state),
+        TrustState::Trusted | TrustState::Untrusted => {
+            "left out, because this file may have come with the repository: trust the folder, or answer \
+             \"always\" when asked"
+        }
+    };
+    diagnostics.push(layer.diagnostic(ALLOW, format!("{names}: {message}")));
+}
+
+/// It ends up in the system prompt, so before trust it is a name and nothing else.
+fn language(layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(language) = get(&layer.document.root, LANGUAGE).and_then(Value::as_str) else { return };
+    let fits = |letter: char| letter.is_alphabetic() || matches!(letter, ' ' | '-' | '(' | ')');
+    if language.chars().count() > LONGEST_LANGUAGE || !language.chars().all(fits) {
+        refuse(layer, LANGUAGE, "a file of the workspace can only name a language", diagnostics);
+    }
+}
+
+fn mode(layer: &mut Layer, below: &Map<String, Value>, diagnostics: &mut Vec<Diagnostic>) {
+    let mode = |root| get(root, MODE).and_then(|value| PermissionMode::deserialize(value).ok());
+    match mode(&layer.document.root) {
+        Some(PermissionMode::BypassPermissions) => {
+            let message = "only your own settings or the command line can switch permissions off";
+            refuse(layer, MODE, message, diagnostics);
+        }
+        above if above > mode(below) => {
+            refuse(layer, MODE, "a file of the workspace can only choose a stricter mode", diagnostics);
+        }
+        _ => {}
+    }
+}
+
+fn limits(layer: &mut Layer, below: &Map<String, Value>, diagnostics: &mut Vec<Diagnostic>) {
+    for key in LIMITS {
+        let limit = |root| get(root, key).and_then(Value::as_f64);
+        if let (Some(above), Some(below)) = (limit(&layer.document.root), limit(below))
+            && above > below
+        {
+            refuse(layer, key, "a file of the workspace can only lower a limit", diagnostics);
+        }
+    }
+}
+
+/// What the user has switched off stays off.
+fn features(layer: &mut Layer, below: &Merged, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(Value::Object(features)) = get(&layer.document.root, FEATURES) else { return };
+    let keys: Vec<String> = features.keys().map(|name| format!("{FEATURES}.{name}")).collect();
+    for key in keys {
+        let switched_off =
+            get(below.root(), &key) == Some(&Value::Bool(false)) && !below.is_from(&key, DEFAULT);
+        if switched_off && get(&layer.document.root, &key) != Some(&Value::Bool(false)) {
+            refuse(layer, &key, "you have switched this off in your own settings", diagnostics);
+        }
+    }
 }
 
 fn refuse(layer: &mut Layer, key: &str, message: &str, diagnostics: &mut Vec<Diagnostic>) {
@@ -105,7 +211,7 @@ fn refuse(layer: &mut Layer, key: &str, message: &str, diagnostics: &mut Vec<Dia
     }
 }
 
-fn get<'a>(root: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+pub(crate) fn get<'a>(root: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         None => root.get(path),
         Some((first, rest)) => get(root.get(first)?.as_object()?, rest),

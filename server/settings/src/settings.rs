@@ -2,19 +2,22 @@
 //!
 //! The struct is the file format: the schema is made from it, and a layer is checked by it.
 
+mod check;
+mod mcp_server;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use schemars::JsonSchema;
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error},
-};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{Environment, directories};
+use check::{dollars, hosts, object, objects, positive_count, servers, tokens, variables};
+pub use mcp_server::{McpServer, McpTransport};
 
 /// Settings of Reverie. Unknown keys are kept and ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -51,10 +54,20 @@ pub struct Settings {
     /// What is known about models, by `provider/model`: for models that the built-in table does not list.
     #[serde(deserialize_with = "objects")]
     pub models: BTreeMap<String, ModelSettings>,
-    /// Environment variables to set, for Reverie and for what it runs.
+    /// Environment variables to set, for Reverie and for what it runs. A trusted folder may set some.
+    #[serde(deserialize_with = "variables")]
     pub env: BTreeMap<String, String>,
+    #[serde(deserialize_with = "object")]
+    pub sandbox: Sandbox,
+    #[serde(deserialize_with = "object")]
+    pub web_fetch: WebFetch,
+    /// MCP servers of your own, by name.
+    #[serde(deserialize_with = "servers")]
+    pub mcp_servers: BTreeMap<String, McpServer>,
+    /// Servers of a project's `.mcp.json` that never start, though the folder is trusted. Lists of all files join.
+    pub disabled_mcpjson_servers: Vec<String>,
     #[serde(skip)]
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Arc<[Entry]>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -101,6 +114,28 @@ pub struct Budgets {
     #[serde(deserialize_with = "dollars")]
     #[schemars(range(min = 0))]
     pub turn_usd: Option<f64>,
+    /// For everything on one day, in all sessions.
+    #[serde(deserialize_with = "dollars")]
+    #[schemars(range(min = 0))]
+    pub day_usd: Option<f64>,
+}
+
+/// Walls around the commands of the main agent. Background agents are always inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sandbox {
+    /// Whether Bash can write only in the workspace.
+    pub main_bash: bool,
+    /// Whether commands inside the walls may use the network.
+    pub network: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WebFetch {
+    /// Hosts (`docs.internal`, `10.0.0.7`, `localhost:8080`) that may be fetched although their addresses are private.
+    #[serde(deserialize_with = "hosts")]
+    pub allow_private: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -137,7 +172,7 @@ pub struct Entry {
 impl Settings {
     /// Every effective value, unknown keys included, in the order of the keys. Secrets are masked.
     pub fn entries(&self) -> Vec<Entry> {
-        self.entries.clone()
+        self.entries.to_vec()
     }
 
     /// The process's environment with the `env` setting applied: what providers and tools should see.
@@ -185,7 +220,11 @@ impl Default for Settings {
             auto_memory_directory: None,
             models: BTreeMap::new(),
             env: BTreeMap::new(),
-            entries: Vec::new(),
+            sandbox: Sandbox::default(),
+            web_fetch: WebFetch::default(),
+            mcp_servers: BTreeMap::new(),
+            disabled_mcpjson_servers: Vec::new(),
+            entries: Arc::default(),
         }
     }
 }
@@ -195,40 +234,5 @@ pub fn schema() -> Value {
     schemars::schema_for!(Settings).to_value()
 }
 
-/// An object only: serde would also take a list of the fields in their order, a second spelling of every key
-/// that the restrictions by path would not see.
-fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
-    let fields = Map::deserialize(deserializer)?;
-    T::deserialize(Value::Object(fields)).map_err(D::Error::custom)
-}
-
-fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<BTreeMap<String, T>, D::Error> {
-    let objects = BTreeMap::<String, Map<String, Value>>::deserialize(deserializer)?;
-    objects
-        .into_iter()
-        .map(|(name, fields)| Ok((name, T::deserialize(Value::Object(fields)).map_err(D::Error::custom)?)))
-        .collect()
-}
-
-fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    match Option::<f64>::deserialize(deserializer)? {
-        Some(amount) if amount < 0.0 => Err(D::Error::custom(format!("{amount} is negative"))),
-        amount => Ok(amount),
-    }
-}
-
-fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    match Option::<u64>::deserialize(deserializer)? {
-        Some(0) => Err(D::Error::custom("must be more than 0")),
-        count => Ok(count),
-    }
-}
-
-fn positive_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        0 => Err(D::Error::custom("must be more than 0")),
-        count => Ok(count),
-    }
-}
+#[cfg(test)]
+mod tests;

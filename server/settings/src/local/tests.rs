@@ -27,12 +27,23 @@ impl Place {
         self.folder.join(".claude/settings.local.json")
     }
 
+    fn home(&self) -> PathBuf {
+        directories::config_home(&self.environment)
+    }
+
     fn record(&self) -> PathBuf {
-        record_path(&self.environment, &self.folder)
+        self.home().join("reverie-trust.json")
+    }
+
+    fn earlier_record(&self) -> PathBuf {
+        earlier_record(&self.environment, &self.folder)
     }
 
     fn granted(&self) -> Vec<String> {
-        granted(&self.environment, &self.folder).unwrap()
+        let record: Value = serde_json::from_str(&fs::read_to_string(self.record()).unwrap()).unwrap();
+        let rules =
+            record["folders"][directories::canonical(&self.folder).to_str().unwrap()]["rules"].clone();
+        serde_json::from_value(rules).unwrap()
     }
 
     fn put_local(&self, text: &str) {
@@ -73,13 +84,7 @@ fn a_rule_joins_what_the_file_already_says() {
         }
     "#]]
     .assert_eq(&fs::read_to_string(place.local()).unwrap());
-    expect![[r#"
-        [
-          "Bash(cargo test:*)",
-          "Edit(src/**)"
-        ]
-    "#]]
-    .assert_eq(&fs::read_to_string(place.record()).unwrap());
+    assert_eq!(place.granted(), ["Bash(cargo test:*)", "Edit(src/**)"]);
 }
 
 #[test]
@@ -88,9 +93,8 @@ fn only_the_user_reads_the_record_and_nothing_is_left_behind() {
     place.put_local("{}");
     fs::set_permissions(place.local(), PermissionsExt::from_mode(0o640)).unwrap();
     place.add("Read").unwrap();
-    let own_folder = place.record().parent().unwrap().to_owned();
-    assert_eq!((mode(&place.record()), mode(&own_folder), mode(&place.local())), (0o600, 0o700, 0o640));
-    assert_eq!(names(&own_folder), ["reverie-allowed.json", "reverie-allowed.lock"]);
+    assert_eq!((mode(&place.record()), mode(&place.home()), mode(&place.local())), (0o600, 0o700, 0o640));
+    assert_eq!(names(&place.home()), ["reverie-trust.json", "reverie-trust.lock"]);
     assert_eq!(names(&place.folder.join(".claude")), ["settings.local.json"]);
 }
 
@@ -110,8 +114,37 @@ fn a_damaged_record_is_not_overwritten() {
     place.add("Read").unwrap();
     fs::write(place.record(), "{\"allow\": 1}").unwrap();
     let error = place.add("Edit").unwrap_err().to_string();
-    assert!(error.contains("is not a list of rules"), "{error}");
+    assert!(error.contains("does not say which folders are trusted"), "{error}");
     assert_eq!(fs::read_to_string(place.record()).unwrap(), "{\"allow\": 1}");
+}
+
+#[test]
+fn what_earlier_versions_recorded_is_taken_along() {
+    let place = Place::new();
+    fs::create_dir_all(place.earlier_record().parent().unwrap()).unwrap();
+    fs::write(place.earlier_record(), r#"["Bash(make)", "Read"]"#).unwrap();
+    let folder = directories::canonical(&place.folder);
+    assert_eq!(
+        granted(&place.environment, &folder, None, &mut Seen::default()).unwrap(),
+        ["Bash(make)", "Read"]
+    );
+    place.add("Read").unwrap();
+    place.add("Edit").unwrap();
+    assert_eq!(place.granted(), ["Bash(make)", "Read", "Edit"]);
+    fs::write(place.earlier_record(), "[").unwrap();
+    let error = place.add("Write").unwrap_err().to_string();
+    assert!(error.contains("is not a list of rules"), "{error}");
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_not_followed() {
+    let place = Place::new();
+    let outside = place.folder.parent().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, place.folder.join(".claude")).unwrap();
+    let error = place.add("Read").unwrap_err().to_string();
+    assert!(error.contains("it leads out of the folder"), "{error}");
+    assert_eq!(names(&outside), [""; 0]);
 }
 
 #[test]
@@ -139,10 +172,9 @@ fn rules_of_many_threads_are_all_kept() {
 #[test]
 fn another_process_that_holds_the_lock_is_waited_for() {
     let place = Place::new();
-    let own_folder = place.record().parent().unwrap().to_owned();
-    file::create_private_folder(&own_folder).unwrap();
+    file::create_private_folder(&place.home()).unwrap();
     // A lock belongs to the open file, so to another process this is what one of ours looks like.
-    let held = file::lock(&own_folder.join("reverie-allowed.lock")).unwrap();
+    let held = file::lock(&place.home().join("reverie-trust.lock")).unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| place.add("Read"));
         drop(held);
