@@ -34,7 +34,7 @@ pub fn append_forever(
         git_branch: None,
     };
     let mut parent = None;
-    let transcript = match load(directory, &session, None) {
+    let transcript = match load(directory, &session, None, None) {
         Err(_) => Transcript::create(directory, stamp),
         Ok(loaded) => {
             let transcript = Transcript::open(directory, stamp)?;

@@ -26,7 +26,7 @@ fn main() -> Result<(), Failure> {
             write_session(directory.path(), &session, bytes, compacted)?;
             for _ in 0..4 {
                 let start = Instant::now();
-                let loaded = load(directory.path(), &session, None)?;
+                let loaded = load(directory.path(), &session, None, None)?;
                 let elapsed = start.elapsed();
                 let messages = loaded.thread.len();
                 writeln!(out, "resumed {messages} messages in {elapsed:?}; {:?}", loaded.repairs)?;

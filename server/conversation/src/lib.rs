@@ -3,6 +3,9 @@
 //! Owns what a conversation *is* and how it survives on disk. Never talks to a model, an editor or a tool.
 
 mod excerpt;
+pub mod export;
+pub mod fork;
+pub mod integrity;
 pub mod listing;
 pub mod message;
 pub mod pairing;
@@ -10,12 +13,16 @@ pub mod record;
 pub mod request;
 pub mod resume;
 mod scan;
+pub mod search;
 mod thread;
 pub mod transcript;
 
 #[cfg(test)]
 mod sample;
 
+pub use export::{Format, export};
+pub use fork::{ForkError, Forked, fork};
+pub use integrity::{Repair, RepairLog};
 pub use listing::{Summary, list};
 pub use message::{
     Attachment, Block, Body, Flags, Message, RequestMessage, ResultContent, Role, SYNTHETIC_MODEL, SessionId,
@@ -23,8 +30,10 @@ pub use message::{
 };
 pub use pairing::INTERRUPTED;
 pub use record::{
-    COMPACT_BOUNDARY, CostState, DecodeError, ModelCost, Prefix, Record, Stamp, decode, transcript_path,
+    COMPACT_BOUNDARY, CostState, DecodeError, ForkedFrom, ModelCost, Prefix, Record, Stamp, decode,
+    transcript_path,
 };
 pub use request::request_messages;
-pub use resume::{LoadError, Loaded, Strategy, load};
-pub use transcript::{Transcript, TranscriptError};
+pub use resume::{Branch, Cut, LoadError, Loaded, Strategy, cut, load};
+pub use search::{Hit, Query, SearchIndex, Speaker};
+pub use transcript::{Incident, Transcript, TranscriptError};

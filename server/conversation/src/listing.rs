@@ -17,9 +17,10 @@ use serde_json::Value;
 use crate::{
     excerpt::one_line,
     message::SessionId,
-    record::{Record, decode},
+    record::{ForkedFrom, Record, decode},
 };
 use head::Head;
+pub(crate) use head::prompt;
 use tail::Tail;
 
 const TITLE_CHARS: usize = 80;
@@ -40,6 +41,9 @@ pub struct Summary {
     /// `None` for sessions that another program ran.
     pub cost_usd: Option<f64>,
     pub cwd: Option<PathBuf>,
+    /// As far as the end of the file tells: 1 for a session that another program branched and none of ours opened.
+    pub branches: usize,
+    pub forked_from: Option<ForkedFrom>,
     /// The transcript.
     pub path: PathBuf,
 }
@@ -57,7 +61,8 @@ pub fn list(directories: &[PathBuf]) -> Vec<Summary> {
     summaries
 }
 
-fn transcripts(directory: &Path) -> Vec<(SessionId, PathBuf)> {
+/// The transcripts of a directory, in no order.
+pub(crate) fn transcripts(directory: &Path) -> Vec<(SessionId, PathBuf)> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let named = entries.flatten().filter_map(|entry| {
         let name = entry.file_name();
@@ -121,6 +126,8 @@ fn summarise(session: &SessionId, path: &Path) -> io::Result<Option<Summary>> {
         bytes,
         cost_usd: tail.cost.and_then(|(line, _)| cost_usd(&line)).or(head.cost_usd),
         cwd: head.cwd.map(PathBuf::from),
+        branches: tail.branches.and_then(|(line, _)| branches(&line)).unwrap_or(1),
+        forked_from: head.forked_from,
         path: path.to_owned(),
     }))
 }
@@ -140,6 +147,13 @@ fn title(line: &[u8]) -> Option<String> {
 fn cost_usd(line: &[u8]) -> Option<f64> {
     match decode(line).ok()? {
         Record::Cost(cost) => Some(cost.cost_usd()),
+        _ => None,
+    }
+}
+
+fn branches(line: &[u8]) -> Option<usize> {
+    match decode(line).ok()? {
+        Record::Branches(count) => usize::try_from(count).ok().filter(|count| *count > 0),
         _ => None,
     }
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 pub use decode::{DecodeError, decode};
-pub(crate) use encode::encode;
+pub(crate) use encode::{MessageLine, encode, message_line};
 pub(crate) use text::{identity, repaired_json};
 
 use crate::message::{Block, Message, SessionId, Usage};
@@ -34,6 +34,11 @@ pub(crate) const PREFIX: &str = "reverie-prefix";
 pub(crate) const COST: &str = "reverie-cost";
 pub(crate) const READ_FILES: &str = "reverie-read-files";
 pub(crate) const MODE: &str = "reverie-mode";
+pub(crate) const MODEL_CHOICE: &str = "reverie-model";
+pub(crate) const HEAD: &str = "reverie-head";
+pub(crate) const FORKED_FROM: &str = "reverie-forked-from";
+pub(crate) const CHECKPOINT: &str = "reverie-checkpoint";
+pub(crate) const BRANCHES: &str = "reverie-branches";
 pub(crate) const CUSTOM_TITLE: &str = "custom-title";
 /// Claude Code's; ours name the turn besides.
 pub(crate) const QUEUE_OPERATION: &str = "queue-operation";
@@ -73,6 +78,19 @@ pub enum Record {
     Dequeued {
         turn: String,
     },
+    /// The session was rewound: its thread ends with this message, and the next one makes a branch. `None`: before
+    /// the first message. It counts until a message is appended after it.
+    Head {
+        uuid: Option<Uuid>,
+    },
+    /// The session began as a copy of another one's thread.
+    ForkedFrom(ForkedFrom),
+    /// How many branches there are, for listings. Written by [`Transcript`](crate::Transcript) itself.
+    Branches(u64),
+    /// A state of the user's files that can be restored, in the form of who keeps it.
+    Checkpoint(Value),
+    /// The model the user chose for the session; the last one counts.
+    ModelChoice(String),
     /// Of another program or a later version.
     Unknown(Value),
 }
@@ -85,6 +103,14 @@ pub struct Prefix {
     pub tools: Value,
     /// The first user message, made by us.
     pub context: Vec<Block>,
+}
+
+/// Where a session was forked from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkedFrom {
+    pub session: SessionId,
+    /// The last message that was copied; `None` if there was none to copy.
+    pub message: Option<Uuid>,
 }
 
 /// What the session has used so far.
@@ -110,6 +136,11 @@ pub struct ModelCost {
 pub(crate) fn derived_uuid(from: Uuid, purpose: &str) -> Uuid {
     let purpose = identity(purpose.as_bytes()).as_u128();
     uuid::Builder::from_custom_bytes((from.as_u128().rotate_left(17) ^ purpose).to_be_bytes()).into_uuid()
+}
+
+/// The message that answers the calls of a response, or of the records up to this one, which were interrupted.
+pub(crate) fn interrupted_uuid(after: Uuid) -> Uuid {
+    derived_uuid(after, "interrupted")
 }
 
 #[cfg(test)]

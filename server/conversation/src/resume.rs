@@ -3,13 +3,15 @@
 //! "Full (everything, validated and repaired), partial, minimal, tried in this order when damage forbids the
 //! better one." Nothing is written here: what a repair adds comes back in [`Loaded::new_messages`].
 
+mod branches;
+mod choose;
 mod digest;
+mod extras;
 mod materialise;
 mod repair;
 mod report;
 
 use std::{
-    collections::HashSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -18,21 +20,19 @@ use std::{
 use serde_json::Value;
 use uuid::Uuid;
 
+pub use branches::Branch;
+pub use repair::{Cut, cut};
+pub(crate) use report::unsent_prompts;
+
 use crate::{
     message::{Message, SessionId},
-    record::{CostState, Prefix, Record, decode, repaired_json, transcript_path},
-    scan::{Entry, Envelope, Kind, Place, Scan, scan},
-    thread::{Index, Walk},
+    record::{CostState, ForkedFrom, Prefix, Record, transcript_path},
+    scan::{Damage, Place, scan},
 };
+use choose::{Wanted, choose};
+use extras::{Extras, read_extras, read_heads};
 use materialise::{Window, materialise};
 use report::Report;
-
-/// No model takes more than a few megabytes; a longer history stays on disk but for its newest part.
-const LARGEST_THREAD: u64 = 160 << 20;
-/// What a message costs in memory besides its text, roughly.
-const MESSAGE_OVERHEAD: u64 = 256;
-/// More records beside the path than any session has; a hostile file does not cost more.
-const LARGEST_BESIDE: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
@@ -47,7 +47,7 @@ pub enum Strategy {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     pub strategy: Strategy,
-    /// Root to newest leaf, from the last compact boundary on; every tool call has its result.
+    /// From the root, or the last compact boundary, to where the session goes on; every tool call has its result.
     pub thread: Vec<Arc<Message>>,
     /// To be appended to the transcript, in this order, before anything else.
     pub new_messages: Vec<Arc<Message>>,
@@ -57,13 +57,20 @@ pub struct Loaded {
     /// Given by the user, else generated; `None`: the first prompt has to do.
     pub title: Option<String>,
     pub cost: CostState,
-    /// Oldest first.
+    /// Oldest first; nothing that was read after the end of the thread, for the model has not seen it.
     pub read_files: Vec<Value>,
     pub cwd: Option<PathBuf>,
     /// The mode's name, if it was ever recorded.
     pub mode: Option<String>,
+    /// The model that was chosen for the session, if one ever was.
+    pub model: Option<String>,
     /// Prompts that waited behind a turn and never ran, oldest first.
     pub queued: Vec<String>,
+    /// The current one first, then the newest; every message of the main thread is on one of them.
+    pub branches: Vec<Branch>,
+    pub forked_from: Option<ForkedFrom>,
+    /// Oldest first.
+    pub checkpoints: Vec<Value>,
     /// One sentence for each kind of thing that was not as it should be.
     pub repairs: Vec<String>,
 }
@@ -73,41 +80,81 @@ pub enum LoadError {
     /// There is no such session here.
     #[error("no such session")]
     NotFound,
+    /// The place to go on from is not in the main thread or a branch of it.
+    #[error("the session has no message {0}")]
+    NoSuchMessage(Uuid),
     /// Tell the user; the file may be readable later.
     #[error("the transcript cannot be read: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Loads the branch with the newest message. `None`: the best strategy that yields something.
-pub fn load(directory: &Path, session: &SessionId, strategy: Option<Strategy>) -> Result<Loaded, LoadError> {
-    let path = transcript_path(directory, session);
-    let mut scan = scan_session(&path)?;
+/// `strategy` `None`: the best one that yields something. `at`: the message to go on from, on whatever branch;
+/// `None`: where the session was rewound to, else its newest message.
+pub fn load(
+    directory: &Path,
+    session: &SessionId,
+    strategy: Option<Strategy>,
+    at: Option<Uuid>,
+) -> Result<Loaded, LoadError> {
+    Ok(read(&transcript_path(directory, session), strategy, at)?.loaded)
+}
+
+/// What was read, and everything that was noticed on the way.
+pub(crate) struct Reading {
+    pub(crate) loaded: Loaded,
+    pub(crate) report: Report,
+    pub(crate) damage: Damage,
+    pub(crate) bytes: u64,
+    pub(crate) extras: Noticed,
+}
+
+/// What the records beside the messages tell a check-up.
+pub(crate) struct Noticed {
+    pub(crate) has_cost: bool,
+    pub(crate) broken_prefix: bool,
+    pub(crate) dequeued_from_nowhere: usize,
+    /// What listings were told.
+    pub(crate) recorded_branches: Option<u64>,
+}
+
+pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) -> Result<Reading, LoadError> {
+    let mut scan = scan(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => LoadError::NotFound,
+        _ => LoadError::Io(error),
+    })?;
     let mut report = Report::default();
-    let chosen = choose(&scan, &mut report);
-    let extras = read_extras(&path, &scan)?;
+    let heads = read_heads(path, &scan)?;
+    let chosen = choose(&scan, &heads, at, &mut report)?;
+    let extras = read_extras(path, &scan)?;
     // The index of a long file is large; what follows needs only what was chosen from it.
     scan.entries = Vec::new();
 
-    let mut thread = materialise(&path, &chosen.path, &mut report)?;
-    let beside = materialise(&path, &chosen.beside, &mut report)?;
-    report.elsewhere = report.elsewhere.saturating_sub(repair::join_parallel(&mut thread, beside));
+    let mut thread = materialise(path, &chosen.path, &mut report)?;
+    let beside = materialise(path, &chosen.beside, &mut report)?;
+    let joined = repair::join_parallel(&mut thread, beside);
+    report.elsewhere = report.elsewhere.saturating_sub(joined.len() as u64);
+    let branches = branches::describe(path, &chosen.branches, &thread, &joined)?;
     let paired = repair::pair(thread, &mut report);
 
     let mut loaded = Loaded {
         strategy: Strategy::Full,
         thread: paired.thread,
         new_messages: paired.new_messages,
-        new_records: extras.queued.iter().map(|(turn, _)| Record::Dequeued { turn: turn.clone() }).collect(),
+        new_records: new_records(&extras, &branches),
         prefix: extras.prefix,
         title: extras.title,
-        cost: extras.cost,
-        read_files: extras.read_files,
+        cost: extras.cost.clone().unwrap_or_default(),
+        read_files: files_seen(extras.read_files, chosen.next_offset),
         cwd: extras.cwd,
         mode: extras.mode,
+        model: extras.model,
         queued: extras.queued.into_iter().map(|(_, text)| text).collect(),
+        branches,
+        forked_from: extras.forked_from,
+        checkpoints: extras.checkpoints,
         repairs: Vec::new(),
     };
-    loaded.strategy = strategy.unwrap_or(match loaded.thread.is_empty() {
+    loaded.strategy = strategy.unwrap_or(match loaded.thread.is_empty() && !chosen.at_beginning {
         false => Strategy::Full,
         true if !chosen.stray.is_empty() => Strategy::Partial,
         true if extras.has_state => Strategy::Minimal,
@@ -115,160 +162,64 @@ pub fn load(directory: &Path, session: &SessionId, strategy: Option<Strategy>) -
     });
     if loaded.strategy != Strategy::Full {
         if loaded.thread.is_empty() {
-            let stray = materialise(&path, &chosen.stray, &mut report)?;
+            let stray = materialise(path, &chosen.stray, &mut report)?;
             loaded.thread = repair::pair(stray, &mut report).thread;
         }
         digest::replace_thread(&mut loaded, extras.git_branch.as_deref());
     }
+    // Another branch is gone on with: the next resume finds the way too, though nothing may be said until then.
+    if at.is_some() && loaded.new_messages.is_empty() {
+        loaded.new_records.push(Record::Head { uuid: loaded.thread.last().map(|message| message.uuid) });
+    }
+    report.at_beginning = chosen.at_beginning;
     loaded.repairs = report.sentences(&scan.damage, scan.bytes, &loaded);
-    Ok(loaded)
-}
-
-fn scan_session(path: &Path) -> Result<Scan, LoadError> {
-    scan(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => LoadError::NotFound,
-        _ => LoadError::Io(error),
-    })
-}
-
-/// What has to be read again, now for its content.
-#[derive(Default)]
-struct Chosen {
-    path: Vec<Wanted>,
-    beside: Vec<Wanted>,
-    /// Messages to make a digest of when nothing is on the path.
-    stray: Vec<Wanted>,
-}
-
-#[derive(Clone, Copy)]
-struct Wanted {
-    place: Place,
-    uuid: Uuid,
-    /// `Some`: the parent that it gets instead of the one it names.
-    parent: Option<Option<Uuid>>,
-}
-
-fn choose(scan: &Scan, report: &mut Report) -> Chosen {
-    let index = Index::new(&scan.entries);
-    report.duplicates = index.duplicates;
-    let Some(leaf) = index.newest_leaf() else {
-        let newest = scan.entries.iter().filter(|entry| entry.kind != Kind::Link).rev().take(LARGEST_BESIDE);
-        let mut stray: Vec<Wanted> = newest.map(|entry| wanted(entry, None)).collect();
-        stray.reverse();
-        return Chosen { stray, ..Chosen::default() };
+    let extras = Noticed {
+        has_cost: extras.cost.is_some(),
+        broken_prefix: extras.broken_prefix,
+        dequeued_from_nowhere: extras.dequeued_from_nowhere,
+        recorded_branches: extras.branches,
     };
-    let mut walk = index.walk(leaf);
-    let beside = index.beside(&walk, LARGEST_BESIDE);
-    report.left_on_disk = keep_newest(&mut walk, &scan.entries);
-    report.take(&walk);
-    let take = |positions: &[usize]| -> Vec<Wanted> {
-        let known = positions.iter().filter_map(|position| Some((position, scan.entries.get(*position)?)));
-        known.map(|(position, entry)| wanted(entry, walk.relinked.get(position).copied())).collect()
-    };
-    Chosen { path: take(&walk.path), beside: take(&beside), stray: Vec::new() }
+    Ok(Reading { loaded, report, damage: scan.damage, bytes: scan.bytes, extras })
 }
 
-fn wanted(entry: &Entry, parent: Option<Option<Uuid>>) -> Wanted {
-    Wanted { place: entry.place(), uuid: entry.uuid, parent }
+fn files_seen(records: Vec<(Place, Value)>, until: Option<u64>) -> Vec<Value> {
+    let seen = records.into_iter().filter(|(place, _)| until.is_none_or(|until| place.offset < until));
+    seen.map(|(_, files)| files).collect()
 }
 
-/// Cuts the old end of a path that no memory should hold. Returns how many messages stay behind.
-fn keep_newest(walk: &mut Walk, entries: &[Entry]) -> u64 {
-    let mut size = 0;
-    let fits = |position: &&usize| {
-        let length = entries.get(**position).map_or(0, |entry| u64::from(entry.place().length));
-        size += length + MESSAGE_OVERHEAD;
-        size <= LARGEST_THREAD
-    };
-    let kept = walk.path.iter().rev().take_while(fits).count().max(1);
-    let left_out = walk.path.len().saturating_sub(kept);
-    walk.path.drain(..left_out);
-    left_out as u64
+/// How many branches a listing should tell of.
+pub(crate) fn count_branches(path: &Path) -> Result<u64, LoadError> {
+    let scan = scan(path)?;
+    let heads = read_heads(path, &scan)?;
+    let chosen = choose(&scan, &heads, None, &mut Report::default())?;
+    Ok(branches::count(path, &chosen.branches)?)
 }
 
-#[derive(Default)]
-struct ReadExtras {
-    prefix: Option<Prefix>,
-    title: Option<String>,
-    cost: CostState,
-    read_files: Vec<Value>,
-    cwd: Option<PathBuf>,
-    mode: Option<String>,
-    /// Turn and text.
-    queued: Vec<(String, String)>,
-    git_branch: Option<String>,
-    has_state: bool,
+/// Calls with the bytes at each place; ascending ones cost one pass.
+pub(crate) fn each_line(
+    path: &Path,
+    places: impl Iterator<Item = Place>,
+    mut visit: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let mut window = Window::open(path, 256 << 10)?;
+    for place in places {
+        visit(window.bytes(place)?);
+    }
+    Ok(())
 }
 
-fn read_extras(path: &Path, scan: &Scan) -> io::Result<ReadExtras> {
-    let mut window = Window::open(path)?;
-    let mut extras = ReadExtras::default();
-    let places = &scan.extras;
-    let mut record = |place: &Option<Place>| -> io::Result<Option<Record>> {
-        let Some(place) = place else { return Ok(None) };
-        let line = window.bytes(*place)?;
-        Ok(decode(line).or_else(|_| decode(repaired_json(line).as_bytes())).ok())
-    };
-    if let Some(Record::Prefix(prefix)) = record(&places.prefix)? {
-        extras.prefix = Some(prefix);
+fn new_records(extras: &Extras, branches: &[Branch]) -> Vec<Record> {
+    let given_up = extras.queued.iter().map(|(turn, _)| Record::Dequeued { turn: turn.clone() });
+    let mut records: Vec<Record> = given_up.collect();
+    // Listings do not look for branches; they have to be told.
+    let count = branches.len() as u64;
+    if count > 0 && extras.branches.unwrap_or(1) != count {
+        records.push(Record::Branches(count));
     }
-    if let Some(Record::Cost(cost)) = record(&places.cost)? {
-        extras.cost = cost;
-    }
-    for place in &places.read_files {
-        if let Some(Record::ReadFiles(files)) = record(&Some(*place))? {
-            extras.read_files.push(files);
-        }
-    }
-    if let Some(Record::Mode(mode)) = record(&places.mode)? {
-        extras.mode = Some(mode);
-    }
-    let mut dequeued = HashSet::new();
-    for place in &places.queue_operations {
-        match record(&Some(*place))? {
-            Some(Record::Queued { turn, text }) => extras.queued.push((turn, text)),
-            Some(Record::Dequeued { turn }) => {
-                dequeued.insert(turn);
-            }
-            _ => {}
-        }
-    }
-    extras.queued.retain(|(turn, _)| !dequeued.contains(turn));
-    let field = |record: Option<Record>, name: &str| match record {
-        Some(Record::Unknown(value)) => value.get(name).and_then(Value::as_str).map(str::to_owned),
-        _ => None,
-    };
-    extras.title = match record(&places.custom_title)? {
-        Some(Record::Title(title)) if !title.trim().is_empty() => Some(title),
-        _ => field(record(&places.generated_title)?, "aiTitle"),
-    };
-    if extras.title.is_none() && !places.summaries.is_empty() {
-        // Claude Code has written summaries of other sessions into the file at hand; only one that names a
-        // message of this session speaks of it.
-        let index = Index::new(&scan.entries);
-        for place in places.summaries.iter().rev() {
-            let leaf = Envelope::parse(window.bytes(*place)?).and_then(|envelope| envelope.leaf());
-            if leaf.is_some_and(|leaf| index.find(leaf).is_some()) {
-                let summary = decode(window.bytes(*place)?).ok();
-                extras.title = field(summary, "summary");
-                break;
-            }
-        }
-    }
-    let last = scan.entries.iter().rev().find(|entry| !entry.sidechain && entry.kind != Kind::Link);
-    if let Some(entry) = last.or(scan.entries.last())
-        && let Some(envelope) = Envelope::parse(window.bytes(entry.place())?)
-    {
-        extras.cwd = envelope.cwd().map(PathBuf::from);
-        extras.git_branch = envelope.git_branch();
-    }
-    extras.has_state = places.prefix.is_some()
-        || places.cost.is_some()
-        || places.custom_title.is_some()
-        || places.generated_title.is_some()
-        || !places.read_files.is_empty();
-    Ok(extras)
+    records
 }
 
+#[cfg(test)]
+mod branch_tests;
 #[cfg(test)]
 mod tests;

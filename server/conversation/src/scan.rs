@@ -19,11 +19,12 @@ use uuid::Uuid;
 pub(crate) use envelope::Envelope;
 
 use crate::record::{
-    COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORMAT_VERSION, MODE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
+    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD, MODE,
+    MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
 };
 
 /// A longer line is skipped and reported rather than held in memory.
-const LONGEST_LINE: u64 = 128 << 20;
+pub(crate) const LONGEST_LINE: u64 = 128 << 20;
 /// Smaller files are not worth a second thread.
 const SHARE: u64 = 4 << 20;
 const THREADS: u64 = 2;
@@ -117,8 +118,21 @@ pub(crate) struct Extras {
     pub(crate) summaries: Vec<Place>,
     pub(crate) read_files: Vec<Place>,
     pub(crate) mode: Option<Place>,
+    pub(crate) model_choice: Option<Place>,
     /// Those that name a turn.
     pub(crate) queue_operations: Vec<Place>,
+    pub(crate) heads: Vec<HeadPlace>,
+    /// The oldest: a session begins once.
+    pub(crate) forked_from: Option<Place>,
+    pub(crate) branches: Option<Place>,
+    pub(crate) checkpoints: Vec<Place>,
+}
+
+/// A head record and how many entries come before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeadPlace {
+    pub(crate) place: Place,
+    pub(crate) after: usize,
 }
 
 #[derive(Debug, Default)]
@@ -253,10 +267,15 @@ impl Scan {
                 identity(&[&offset.to_be_bytes(), bytes].concat())
             }
         };
+        let boundary = kind == Kind::System && envelope.subtype() == COMPACT_BOUNDARY;
+        let parent = match envelope.parent() {
+            None if boundary => Envelope::logical_parent(bytes),
+            parent => parent,
+        };
         self.entries.push(Entry {
             sidechain: envelope.is_sidechain(),
-            boundary: kind == Kind::System && envelope.subtype() == COMPACT_BOUNDARY,
-            ..Entry::new(uuid, envelope.parent().unwrap_or(Uuid::nil()), kind, place)
+            boundary,
+            ..Entry::new(uuid, parent.unwrap_or(Uuid::nil()), kind, place)
         });
     }
 
@@ -266,6 +285,11 @@ impl Scan {
             COST => self.extras.cost = Some(place),
             READ_FILES => self.extras.read_files.push(place),
             MODE => self.extras.mode = Some(place),
+            MODEL_CHOICE => self.extras.model_choice = Some(place),
+            HEAD => self.extras.heads.push(HeadPlace { place, after: self.entries.len() }),
+            FORKED_FROM => self.extras.forked_from = self.extras.forked_from.or(Some(place)),
+            BRANCHES => self.extras.branches = Some(place),
+            CHECKPOINT => self.extras.checkpoints.push(place),
             QUEUE_OPERATION if envelope.names_turn() => self.extras.queue_operations.push(place),
             CUSTOM_TITLE => self.extras.custom_title = Some(place),
             "ai-title" => self.extras.generated_title = Some(place),
@@ -277,6 +301,7 @@ impl Scan {
 
     /// Takes over what was found further down in the same file.
     fn append(&mut self, mut next: Scan) {
+        let before = self.entries.len();
         self.entries.append(&mut next.entries);
         let (extras, newer) = (&mut self.extras, next.extras);
         extras.prefix = newer.prefix.or(extras.prefix);
@@ -286,7 +311,13 @@ impl Scan {
         extras.summaries.extend(newer.summaries);
         extras.read_files.extend(newer.read_files);
         extras.mode = newer.mode.or(extras.mode);
+        extras.model_choice = newer.model_choice.or(extras.model_choice);
         extras.queue_operations.extend(newer.queue_operations);
+        let heads = newer.heads.into_iter();
+        extras.heads.extend(heads.map(|head| HeadPlace { after: head.after + before, ..head }));
+        extras.forked_from = extras.forked_from.or(newer.forked_from);
+        extras.branches = newer.branches.or(extras.branches);
+        extras.checkpoints.extend(newer.checkpoints);
         let (damage, more) = (&mut self.damage, next.damage);
         damage.first_bad_line = damage.first_bad_line.or(more.first_bad_line.map(|line| self.lines + line));
         damage.bad_lines += more.bad_lines;
@@ -312,8 +343,13 @@ fn count(kinds: &mut BTreeMap<String, u64>, kind: &str, number: u64) {
     *kinds.entry(name).or_default() += number;
 }
 
+/// Calls with the place and the bytes of each record that a damaged line still holds.
+pub(crate) fn records_in(line: &[u8], mut visit: impl FnMut(usize, &[u8])) {
+    salvage::records(line, |position, bytes, _| visit(position, bytes));
+}
+
 /// Without line break, blanks and byte order mark.
-fn trim(line: &[u8]) -> &[u8] {
+pub(crate) fn trim(line: &[u8]) -> &[u8] {
     let line = line.trim_ascii();
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii_start()
 }

@@ -1,14 +1,31 @@
 //! Threads out of a transcript's index: a thread is the walk from a leaf to its root. Editing an earlier message
 //! makes a branch, and damage makes holes; the walk finds its way around the latter.
 
+mod branches;
+
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
-use crate::scan::{Entry, Kind};
+use crate::{
+    record::interrupted_uuid,
+    scan::{Entry, Kind},
+};
+
+/// Where the user rewound the session to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// `None`: before the first message.
+    pub(crate) target: Option<Uuid>,
+    /// How many entries come before it in the file.
+    pub(crate) after: usize,
+}
 
 pub(crate) struct Index<'a> {
     entries: &'a [Entry],
+    heads: &'a [Head],
+    /// Positions of messages that begin a thread whatever they are: the user had rewound to before the first one.
+    begins_anew: HashSet<usize>,
     /// Positions by uuid, then by place in the file.
     by_uuid: Vec<u32>,
     pub(crate) duplicates: u64,
@@ -32,7 +49,8 @@ pub(crate) struct Walk {
 }
 
 impl<'a> Index<'a> {
-    pub(crate) fn new(entries: &'a [Entry]) -> Self {
+    /// `heads` in file order.
+    pub(crate) fn new(entries: &'a [Entry], heads: &'a [Head]) -> Self {
         let mut by_uuid: Vec<u32> =
             (0..entries.len()).filter_map(|position| u32::try_from(position).ok()).collect();
         let uuid_at = |position: &u32| entries.get(*position as usize).map(|entry| entry.uuid);
@@ -48,7 +66,30 @@ impl<'a> Index<'a> {
                 duplicates += 1;
             }
         }
-        Self { entries, by_uuid, duplicates, is_duplicate }
+        let mut index =
+            Self { entries, heads, begins_anew: HashSet::new(), by_uuid, duplicates, is_duplicate };
+        let to_beginning = heads.iter().filter(|head| head.target.is_none());
+        index.begins_anew = to_beginning
+            .filter_map(|head| (head.after..entries.len()).find(|position| index.is_main_message(*position)))
+            .collect();
+        index
+    }
+
+    /// The newest place the session was rewound to, if nothing was said since.
+    pub(crate) fn head(&self) -> Option<Head> {
+        let head = *self.heads.last()?;
+        let since = (head.after..self.entries.len()).any(|position| self.is_main_message(position));
+        (!since).then_some(head)
+    }
+
+    /// The message of the main thread with this uuid. An answer that only a resume made stands right behind the
+    /// response whose calls were interrupted, and is made again there.
+    pub(crate) fn find_message(&self, uuid: Uuid) -> Option<usize> {
+        let made_by_resume = || {
+            let derived = |entry: &Entry| interrupted_uuid(entry.uuid) == uuid;
+            self.entries.iter().position(derived)
+        };
+        self.find(uuid).or_else(made_by_resume).filter(|position| self.is_main_message(*position))
     }
 
     /// The first record of this uuid.
@@ -61,6 +102,20 @@ impl<'a> Index<'a> {
 
     pub(crate) fn newest_leaf(&self) -> Option<usize> {
         (0..self.entries.len()).rev().find(|position| self.is_main_message(*position))
+    }
+
+    /// How many messages name a parent that is not there. What a compact boundary stands behind may be.
+    pub(crate) fn missing_parents(&self) -> u64 {
+        let is_missing = |position: &usize| {
+            let entry = self.entries.get(*position).filter(|entry| !entry.parent.is_nil() && !entry.boundary);
+            entry.is_some_and(|entry| self.is_main_message(*position) && self.find(entry.parent).is_none())
+        };
+        (0..self.entries.len()).filter(is_missing).count() as u64
+    }
+
+    /// The first message after this one in the file.
+    pub(crate) fn next_message(&self, position: usize) -> Option<usize> {
+        (position + 1..self.entries.len()).find(|later| self.is_main_message(*later))
     }
 
     /// From the leaf to the root, or to the newest compact boundary on the way: what is older is not sent.
@@ -97,7 +152,7 @@ impl<'a> Index<'a> {
             // A prompt without a parent is a conversation begun anew. Nothing else begins one, unless it is the
             // first in the file.
             let earlier = unvisited.nearest_before(position)?;
-            if entry.kind == Kind::User || entry.sidechain {
+            if self.is_beginning(position, entry) {
                 return None;
             }
             walk.stitched += 1;
@@ -114,6 +169,11 @@ impl<'a> Index<'a> {
         earlier
     }
 
+    /// Whether a message without a parent is a beginning, rather than what damage left of a thread.
+    fn is_beginning(&self, position: usize, entry: &Entry) -> bool {
+        entry.kind == Kind::User || entry.sidechain || self.begins_anew.contains(&position)
+    }
+
     fn relink(&self, position: usize, parent: Option<usize>, walk: &mut Walk) {
         let parent = parent.and_then(|parent| self.entries.get(parent)).map(|entry| entry.uuid);
         walk.relinked.insert(position, parent);
@@ -126,8 +186,7 @@ impl<'a> Index<'a> {
             if on_path.contains(&position) || !self.is_main_message(position) {
                 continue;
             }
-            let is_turn =
-                self.entries.get(position).is_some_and(|e| matches!(e.kind, Kind::User | Kind::Assistant));
+            let is_turn = self.is_turn(position);
             if is_turn && position > root {
                 walk.elsewhere += 1;
             } else if is_turn && !begins_at_boundary {
@@ -136,8 +195,15 @@ impl<'a> Index<'a> {
         }
     }
 
+    /// Whether somebody speaks here.
+    fn is_turn(&self, position: usize) -> bool {
+        self.entries.get(position).is_some_and(|entry| matches!(entry.kind, Kind::User | Kind::Assistant))
+            && self.is_main_message(position)
+    }
+
     /// Records off the path that hang on its responses: Claude Code ties each result to the block that called,
-    /// so of parallel calls only one lies on the way. In file order.
+    /// so of parallel calls only one lies on the way. In file order. What came after the end of the path is no part
+    /// of it.
     pub(crate) fn beside(&self, walk: &Walk, limit: usize) -> Vec<usize> {
         if walk.elsewhere == 0 {
             return Vec::new();
@@ -146,6 +212,9 @@ impl<'a> Index<'a> {
         let responses = walk.path.iter().filter_map(|position| self.entries.get(*position));
         let mut responses: HashSet<Uuid> =
             responses.filter(|entry| entry.kind == Kind::Assistant).map(|entry| entry.uuid).collect();
+        if let Some(leaf) = walk.path.last().and_then(|leaf| self.entries.get(*leaf)) {
+            responses.remove(&leaf.uuid);
+        }
         let mut beside = Vec::new();
         for (position, entry) in self.entries.iter().enumerate() {
             if beside.len() == limit {
@@ -231,7 +300,7 @@ mod tests {
     use crate::{sample::uuid, scan::Place};
 
     /// `(number, parent)`; parent 0 is none.
-    fn entries(links: &[(u32, u32)]) -> Vec<Entry> {
+    pub(super) fn entries(links: &[(u32, u32)]) -> Vec<Entry> {
         let entry = |(number, parent): &(u32, u32)| {
             let parent = if *parent == 0 { Uuid::nil() } else { uuid(*parent) };
             Entry::new(uuid(*number), parent, Kind::User, Place { offset: 0, length: 0 })
@@ -240,7 +309,7 @@ mod tests {
     }
 
     fn walk(entries: &[Entry]) -> Walk {
-        let index = Index::new(entries);
+        let index = Index::new(entries, &[]);
         index.walk(index.newest_leaf().unwrap())
     }
 
@@ -286,7 +355,7 @@ mod tests {
     #[test]
     fn the_first_of_two_records_with_one_uuid_counts() {
         let twice = entries(&[(1, 0), (2, 1), (2, 1), (3, 2), (1, 0)]);
-        let index = Index::new(&twice);
+        let index = Index::new(&twice, &[]);
         assert_eq!(index.duplicates, 2);
         assert_eq!(index.walk(index.newest_leaf().unwrap()).path, [0, 1, 3]);
     }
@@ -307,6 +376,10 @@ mod tests {
         let links: Vec<(u32, u32)> = (1..=count)
             .map(|number| (number, if number <= count / 2 { count - number + 1 } else { 1_000_000 }))
             .collect();
-        assert_eq!(walk(&entries(&links)).path.len(), count as usize);
+        let entries = entries(&links);
+        let index = Index::new(&entries, &[]);
+        let walk = index.walk(index.newest_leaf().unwrap());
+        assert_eq!(walk.path.len(), count as usize);
+        assert!(!index.branches(&walk).limbs.is_empty());
     }
 }

@@ -4,7 +4,9 @@
 //! after [`Transcript::sync`]. What the disk refuses waits in memory, within a bound. Reading is
 //! [`load`](crate::load)'s business; it may begin while a transcript is open, for opening changes nothing.
 
+pub(crate) mod atomic;
 mod lines;
+mod presence;
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
@@ -13,11 +15,15 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+pub use presence::Incident;
+
 use crate::{
     listing::tail::Tail,
     record::{Record, Stamp, encode, transcript_path},
+    resume::count_branches,
 };
 use lines::Lines;
+use presence::Identity;
 
 /// A listing reads only the end of a file: title and cost are repeated there before they are out of its sight.
 const REPEAT_AFTER: u64 = 32 << 10;
@@ -39,6 +45,10 @@ pub enum TranscriptError {
     /// Show it. So much is waiting to be written that this record was not kept; see [`Transcript::lost`].
     #[error("the transcript could not be written for too long; the newest records are lost")]
     Full,
+    /// Show it. The file was deleted or replaced under us and cannot be made again; the record is kept in memory, and
+    /// the next one tries again.
+    #[error("another program deleted or replaced the transcript, and it cannot be written again: {0}")]
+    Gone(String),
     /// The record cannot be put into JSON; nothing was written, and it counts as lost.
     #[error("the record cannot be written: {0}")]
     Encode(#[from] serde_json::Error),
@@ -51,6 +61,14 @@ struct State {
     buffer: Vec<u8>,
     title: Repeated,
     cost: Repeated,
+    branches: Repeated,
+    /// Of the file that is written to; `None` where it cannot be known.
+    identity: Option<Identity>,
+    /// It is at least so long, unless somebody cuts it.
+    least_bytes: u64,
+    /// A file that is no longer at its path and could not be put back yet.
+    orphan: Option<File>,
+    incident: Option<Incident>,
 }
 
 /// A record whose newest version has to stay near the end of the file.
@@ -69,6 +87,11 @@ impl Transcript {
             buffer: Vec::new(),
             title: Repeated::default(),
             cost: Repeated::default(),
+            branches: Repeated::default(),
+            identity: None,
+            least_bytes: 0,
+            orphan: None,
+            incident: None,
         };
         Self { path: transcript_path(directory, &stamp.session), stamp, state: Mutex::new(state) }
     }
@@ -78,7 +101,7 @@ impl Transcript {
         let transcript = Self::create(directory, stamp);
         // A session that exists must not be created by opening it.
         let file = options().open(&transcript.path)?;
-        transcript.state().connect(file)?;
+        transcript.state().connect(file, &transcript.path)?;
         Ok(transcript)
     }
 
@@ -97,6 +120,9 @@ impl Transcript {
                 written => written,
             }
         });
+        if written.is_ok() && matches!(record, Record::Head { .. }) {
+            self.recount(&mut state);
+        }
         state.lost += usize::from(matches!(written, Err(TranscriptError::Full | TranscriptError::Encode(_))));
         state.buffer = line;
         written
@@ -113,6 +139,11 @@ impl Transcript {
             Some(file) => Ok(file.sync_data()?),
             None => Ok(()),
         }
+    }
+
+    /// What another program did to the file since this was last asked.
+    pub fn take_incident(&self) -> Option<Incident> {
+        self.state().incident.take()
     }
 
     /// Lets other processes have the session, whoever still holds on to this one. For the end of a server.
@@ -136,7 +167,7 @@ impl Transcript {
     /// `None` if there is nothing to be in it.
     fn flushed_file(&self) -> Result<Option<File>, TranscriptError> {
         let mut state = self.state();
-        if state.lines.is_waiting() {
+        if state.lines.is_waiting() || state.has_file() {
             self.connect(&mut state)?;
             state.lines.flush()?;
         }
@@ -144,22 +175,26 @@ impl Transcript {
     }
 
     fn connect(&self, state: &mut State) -> Result<(), TranscriptError> {
-        if state.lines.writer().is_some() {
-            return Ok(());
+        if state.has_file() {
+            state.stay(&self.path)?;
+            return state.return_to(&self.path);
         }
-        let file = self.create_file()?;
-        state.connect(file)
+        if let Some(directory) = self.path.parent() {
+            create_private_dir(directory)?;
+        }
+        let file = options().create(true).open(&self.path)?;
+        state.connect(file, &self.path)
     }
 
-    fn create_file(&self) -> io::Result<File> {
-        if let Some(directory) = self.path.parent() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(directory)?;
+    /// Tells listings how many branches there are after a rewind. They can do without, and the next resume counts
+    /// again.
+    fn recount(&self, state: &mut State) {
+        let Ok(count) = count_branches(&self.path) else { return };
+        let mut line = Vec::new();
+        let record = Record::Branches(count);
+        if encode(&record, &self.stamp, &mut line).is_ok() {
+            state.append(&record, &line).unwrap_or_default();
         }
-        options().create(true).open(&self.path)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -175,8 +210,22 @@ fn options() -> OpenOptions {
     options
 }
 
+/// Nobody else reads what is said here.
+pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
 impl State {
-    fn connect(&mut self, mut file: File) -> Result<(), TranscriptError> {
+    /// It is open, though perhaps no longer at its path.
+    fn has_file(&self) -> bool {
+        self.lines.writer().is_some() || self.orphan.is_some()
+    }
+
+    fn connect(&mut self, mut file: File, path: &Path) -> Result<(), TranscriptError> {
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => TranscriptError::Busy,
             TryLockError::Error(error) => TranscriptError::Io(error),
@@ -192,28 +241,39 @@ impl State {
             let tail = Tail::read(&mut file, length)?;
             self.title.restore(tail.custom_title);
             self.cost.restore(tail.cost);
+            self.branches.restore(tail.branches);
         }
+        self.identity = Identity::of(&file, path);
+        self.least_bytes = length;
         self.lines.set_writer(file, last != [b'\n']);
         Ok(())
     }
 
     fn append(&mut self, record: &Record, line: &[u8]) -> Result<(), TranscriptError> {
         let written = self.lines.append(line);
+        if written.is_ok() {
+            self.least_bytes = self.least_bytes.saturating_add(line.len() as u64);
+        }
         if matches!(written, Err(TranscriptError::Full)) {
             return written;
         }
         match record {
             Record::Title(_) => self.title.written(line),
             Record::Cost(_) => self.cost.written(line),
+            Record::Branches(_) => self.branches.written(line),
             Record::Message(_)
             | Record::Prefix(_)
             | Record::ReadFiles(_)
             | Record::Mode(_)
             | Record::Queued { .. }
             | Record::Dequeued { .. }
+            | Record::Head { .. }
+            | Record::ForkedFrom(_)
+            | Record::Checkpoint(_)
+            | Record::ModelChoice(_)
             | Record::Unknown(_) => {}
         }
-        for repeated in [&mut self.title, &mut self.cost] {
+        for repeated in [&mut self.title, &mut self.cost, &mut self.branches] {
             repeated.bytes_since += line.len() as u64;
             // What waits is not made longer by what can be said again later.
             if written.is_ok() && !repeated.line.is_empty() && repeated.bytes_since > REPEAT_AFTER {

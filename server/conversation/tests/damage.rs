@@ -5,8 +5,8 @@
 use std::{collections::HashSet, fs, path::Path, sync::Arc};
 
 use conversation::{
-    Block, Body, Flags, Message, Record, SessionId, Stamp, StopReason, Transcript, list, load,
-    transcript_path,
+    Block, Body, Flags, ForkedFrom, Loaded, Message, Record, SessionId, Stamp, StopReason, Transcript,
+    decode, list, load, transcript_path,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -60,20 +60,31 @@ struct Damaged {
     files: usize,
     intact: usize,
     reached: usize,
+    /// The same for what is off the thread, which only another branch can lead to.
+    beside: usize,
+    beside_reached: usize,
 }
 
 impl Damaged {
     fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), files: 0, intact: 0, reached: 0 }
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            files: 0,
+            intact: 0,
+            reached: 0,
+            beside: 0,
+            beside_reached: 0,
+        }
     }
 
     /// `intact` are the numbers of the messages that are whole in the file.
     fn check(&mut self, what: &str, bytes: &[u8], intact: impl IntoIterator<Item = usize>) {
         let path = transcript_path(self.directory.path(), &session());
         fs::write(&path, bytes).unwrap();
-        let loaded = load(self.directory.path(), &session(), None).unwrap();
+        let loaded = load(self.directory.path(), &session(), None, None).unwrap();
         let found: HashSet<Uuid> = loaded.thread.iter().map(|message| message.uuid).collect();
         let intact: Vec<usize> = intact.into_iter().collect();
+        self.check_branches(what, &loaded, &found, bytes);
         let reached = intact.iter().filter(|number| found.contains(&uuid(**number))).count();
         assert!(
             reached == intact.len() || !loaded.repairs.is_empty(),
@@ -88,6 +99,36 @@ impl Damaged {
         self.files += 1;
         self.intact += intact.len();
         self.reached += reached;
+    }
+}
+
+impl Damaged {
+    /// In words, if it is as it has to be.
+    fn outcome(&self) -> String {
+        let Self { files, intact, reached, beside, beside_reached, .. } = self;
+        assert!(*files >= 400, "only {files} files");
+        assert!(*beside > 100, "only {beside} beside");
+        assert!(reached * 1_000 >= intact * 999, "{reached} of {intact}");
+        assert_eq!(beside_reached, beside, "out of reach");
+        format!("{files} files, {reached} of {intact} intact records reached, and {beside} on other branches")
+    }
+
+    /// Every message that is whole in the file is on some branch.
+    fn check_branches(&mut self, what: &str, loaded: &Loaded, found: &HashSet<Uuid>, bytes: &[u8]) {
+        let mut anywhere = found.clone();
+        for branch in loaded.branches.iter().filter(|branch| !branch.leaf.is_nil()) {
+            let other = load(self.directory.path(), &session(), None, Some(branch.leaf)).unwrap();
+            let current = other.branches.first().unwrap();
+            assert!(current.current && current.leaf == branch.leaf, "{what}");
+            anywhere.extend(other.thread.iter().map(|message| message.uuid));
+        }
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(Record::Message(message)) = decode(line) else { continue };
+            if !found.contains(&message.uuid) {
+                self.beside += 1;
+                self.beside_reached += usize::from(anywhere.contains(&message.uuid));
+            }
+        }
     }
 }
 
@@ -208,9 +249,77 @@ fn intact_records_are_reached_in_whatever_is_around_them() {
         damaged.check("a sector garbled", &garbled, all_but(&hit));
     }
 
-    println!("{} files, {} of {} intact records reached", damaged.files, damaged.reached, damaged.intact);
-    assert!(damaged.files >= 400, "only {} files", damaged.files);
-    assert!(damaged.reached * 1_000 >= damaged.intact * 999, "{} of {}", damaged.reached, damaged.intact);
+    println!("{}", damaged.outcome());
+}
+
+/// Rewinds, a fork's origin, checkpoints and other records of ours between the messages, damaged byte by byte.
+#[test]
+fn records_of_ours_survive_what_is_around_them_and_lead_nowhere_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let stamp = Stamp { session: session(), cwd: "/a".into(), version: "0.1.0".to_owned(), git_branch: None };
+    let transcript = Transcript::create(directory.path(), stamp);
+    let origin = ForkedFrom { session: session(), message: Some(uuid(1)) };
+    transcript.append(&Record::ForkedFrom(origin)).unwrap();
+    for number in 1..=MESSAGES {
+        let mut message = message(number);
+        if number == 9 {
+            transcript.append(&Record::Head { uuid: Some(uuid(4)) }).unwrap();
+            message.parent = Some(uuid(4));
+        }
+        transcript.append(&Record::Message(Arc::new(message))).unwrap();
+        transcript.append(&Record::Checkpoint(number.into())).unwrap();
+    }
+    transcript.append(&Record::Head { uuid: Some(uuid(10)) }).unwrap();
+    let whole = fs::read(transcript.path()).unwrap();
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut damaged = Damaged::new();
+    let sound = load(directory.path(), &session(), None, None).unwrap();
+    let thread: Vec<Uuid> = sound.thread.iter().map(|message| message.uuid).collect();
+    assert_eq!(thread, [1, 2, 3, 4, 9, 10].map(uuid));
+    assert_eq!((sound.branches.len(), sound.repairs), (3, Vec::new()));
+    for line in 0..lines.len() {
+        let before = lines[..line].concat();
+        let after = lines[line + 1..].concat();
+        let is_message = matches!(decode(lines[line]), Ok(Record::Message(_)));
+        for (what, piece) in [
+            ("gone", Vec::new()),
+            ("twice", [lines[line], lines[line]].concat()),
+            ("torn", lines[line][..lines[line].len() / 2].to_vec()),
+            ("zeroed", [vec![0; lines[line].len() - 1], b"\n".to_vec()].concat()),
+            ("garbled", [&lines[line][..20], b"\xff\x00{{", &lines[line][25..]].concat()),
+        ] {
+            let bytes = [&before[..], &piece, &after].concat();
+            fs::write(transcript_path(damaged.directory.path(), &session()), &bytes).unwrap();
+            let loaded = load(damaged.directory.path(), &session(), None, None).unwrap();
+            let found = loaded.thread.iter().map(|message| message.uuid).collect();
+            damaged.check_branches(what, &loaded, &found, &bytes);
+            assert!(!loaded.thread.is_empty(), "line {line} {what}: blank");
+            // A record that is gone without a trace is only missed by what follows it.
+            let leaves_trace = is_message && !["gone", "twice"].contains(&what);
+            assert!(!leaves_trace || !loaded.repairs.is_empty(), "line {line} {what}: silent");
+            damaged.files += 1;
+        }
+    }
+    // Every field of ours with every kind of wrong value.
+    let kinds = ["head", "forked-from", "branches", "checkpoint", "model"];
+    let fields = ["headUuid", "fromSession", "fromMessage", "count", "checkpoint", "model"];
+    let values = ["null", "7", "-1", "1e999", "\"\"", "\"x\"", "[]", "{}", "true", "\"\\ud83d\""];
+    for kind in kinds {
+        for field in fields {
+            for value in values {
+                let line =
+                    format!("{{\"type\":\"reverie-{kind}\",\"sessionId\":\"s\",\"{field}\":{value}}}\n");
+                let bytes = [line.as_bytes(), &lines[..9].concat(), line.as_bytes()].concat();
+                fs::write(transcript_path(damaged.directory.path(), &session()), &bytes).unwrap();
+                let loaded = load(damaged.directory.path(), &session(), None, None).unwrap();
+                let found = loaded.thread.iter().map(|message| message.uuid).collect();
+                damaged.check_branches(&line, &loaded, &found, &bytes);
+                assert_eq!(list(&[damaged.directory.path().to_owned()]).len(), 1, "{line}: not listed");
+                damaged.files += 1;
+            }
+        }
+    }
+    println!("{}", damaged.outcome());
 }
 
 fn encode(message: &Message) -> Vec<u8> {
@@ -228,7 +337,7 @@ fn one_very_long_line_is_read() {
     long.body = Body::User { content: vec![Block::text("z".repeat(100_000_000))] };
     let bytes = [encode(&message(1)), encode(&long), encode(&message(3))].concat();
     write(directory.path(), &bytes);
-    let loaded = load(directory.path(), &session(), None).unwrap();
+    let loaded = load(directory.path(), &session(), None, None).unwrap();
     assert_eq!((loaded.thread.len(), loaded.repairs), (3, Vec::new()));
 }
 
@@ -237,7 +346,7 @@ fn a_line_without_an_end_is_skipped_without_being_held() {
     let directory = tempfile::tempdir().unwrap();
     let bytes = [encode(&message(1)), vec![b'z'; 140 << 20], b"\n".to_vec(), encode(&message(2))].concat();
     write(directory.path(), &bytes);
-    let loaded = load(directory.path(), &session(), None).unwrap();
+    let loaded = load(directory.path(), &session(), None, None).unwrap();
     assert_eq!(loaded.thread.len(), 2);
     assert_eq!(loaded.repairs, ["1 line was too long to be read and was skipped."]);
 }

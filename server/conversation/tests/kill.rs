@@ -48,7 +48,7 @@ fn no_acknowledged_record_is_lost_by_kill_9() {
         let acknowledgements = random.below(24);
         total += run_and_kill(directory.path(), &session, acknowledgements, &mut acknowledged);
 
-        let loaded = load(directory.path(), &session, None).unwrap();
+        let loaded = load(directory.path(), &session, None, None).unwrap();
         let found: HashSet<Uuid> = loaded.thread.iter().map(|message| message.uuid).collect();
         let lost: Vec<&Uuid> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "kill {kill}: {lost:?} were lost; {:?}", loaded.repairs);

@@ -8,7 +8,7 @@ use std::{
 use super::{own_summary, tail::short_kind, title};
 use crate::{
     message::{Block, Body, Message},
-    record::{Record, decode},
+    record::{FORKED_FROM, ForkedFrom, Record, decode},
     scan::Envelope,
 };
 
@@ -24,6 +24,7 @@ pub(super) struct Head {
     pub(super) custom_title: Option<String>,
     pub(super) generated_title: Option<String>,
     pub(super) cost_usd: Option<f64>,
+    pub(super) forked_from: Option<ForkedFrom>,
     /// The whole file was seen, and all of its lines are sound.
     pub(super) is_whole: bool,
     pub(super) has_messages: bool,
@@ -85,6 +86,11 @@ impl Head {
             }
             "custom-title" => self.custom_title = title(line).or(self.custom_title.take()),
             "ai-title" => self.generated_title = title(line).or(self.generated_title.take()),
+            FORKED_FROM => {
+                if let (None, Ok(Record::ForkedFrom(from))) = (&self.forked_from, decode(line)) {
+                    self.forked_from = Some(from);
+                }
+            }
             crate::record::COST => self.cost_usd = super::cost_usd(line).or(self.cost_usd),
             _ => {}
         }
@@ -93,7 +99,7 @@ impl Head {
 
 /// What the user typed, if this message is that: not a result, not made by a program, not the wrapper of a
 /// command.
-fn prompt(message: &Message) -> Option<String> {
+pub(crate) fn prompt(message: &Message) -> Option<String> {
     let Body::User { content } = &message.body else { return None };
     if message.flags.meta || message.flags.sidechain || message.flags.compact_summary {
         return None;

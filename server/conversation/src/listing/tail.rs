@@ -1,4 +1,4 @@
-//! The last 64 KB of a transcript: titles and cost are written again and again, so that they are found there.
+//! The last 64 KB of a transcript: titles, cost and the number of branches are written again and again, so that they are found there.
 
 use std::{
     fs::File,
@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::own_summary;
-use crate::record::{COST, CUSTOM_TITLE};
+use crate::record::{BRANCHES, COST, CUSTOM_TITLE};
 
 pub(crate) const TAIL: u64 = 64 << 10;
 /// How far from the end the time of the last message is looked for.
@@ -20,6 +20,7 @@ pub(crate) struct Tail {
     pub(crate) custom_title: Option<(Vec<u8>, u64)>,
     pub(crate) generated_title: Option<Vec<u8>>,
     pub(crate) cost: Option<(Vec<u8>, u64)>,
+    pub(crate) branches: Option<(Vec<u8>, u64)>,
     pub(crate) timestamp: Option<Timestamp>,
 }
 
@@ -45,6 +46,7 @@ impl Tail {
                     tail.custom_title = Some((line.to_vec(), distance));
                 }
                 Some(kind) if kind == COST.as_bytes() => tail.cost = Some((line.to_vec(), distance)),
+                Some(kind) if kind == BRANCHES.as_bytes() => tail.branches = Some((line.to_vec(), distance)),
                 Some(b"ai-title") => tail.generated_title = Some(line.to_vec()),
                 Some(b"summary") if tail.generated_title.is_none() && own_summary(line, &bytes) => {
                     tail.generated_title = Some(line.to_vec());

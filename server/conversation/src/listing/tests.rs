@@ -90,7 +90,7 @@ fn pipes_and_folders_are_no_sessions() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     assert_eq!(list(&[directory.path().to_owned()]), []);
-    assert!(matches!(crate::load(directory.path(), &session(1), None), Err(crate::LoadError::Io(_))));
+    assert!(matches!(crate::load(directory.path(), &session(1), None, None), Err(crate::LoadError::Io(_))));
 }
 
 #[test]

@@ -10,9 +10,12 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{COST, CUSTOM_TITLE, MODE, PREFIX, QUEUE_OPERATION, READ_FILES, Record, identity};
+use super::{
+    BRANCHES, CHECKPOINT, COST, CUSTOM_TITLE, FORKED_FROM, ForkedFrom, HEAD, MODE, MODEL_CHOICE, PREFIX,
+    QUEUE_OPERATION, READ_FILES, Record, identity,
+};
 use crate::message::{
-    Attachment, Block, Body, Flags, Message, ResultContent, SYNTHETIC_MODEL, StopReason, Usage,
+    Attachment, Block, Body, Flags, Message, ResultContent, SYNTHETIC_MODEL, SessionId, StopReason, Usage,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -199,6 +202,13 @@ fn decode_tree(mut line: Map<String, Value>) -> Result<Record, DecodeError> {
         READ_FILES => line.get_mut("files").map(|files| Record::ReadFiles(files.take())),
         MODE => line.get("mode").and_then(Value::as_str).map(|mode| Record::Mode(mode.to_owned())),
         QUEUE_OPERATION => queue_operation(&line),
+        HEAD => head(&line),
+        FORKED_FROM => forked_from(&line),
+        BRANCHES => line.get("count").and_then(Value::as_u64).map(Record::Branches),
+        CHECKPOINT => line.get_mut("checkpoint").map(|checkpoint| Record::Checkpoint(checkpoint.take())),
+        MODEL_CHOICE => {
+            line.get("model").and_then(Value::as_str).map(|model| Record::ModelChoice(model.to_owned()))
+        }
         PREFIX => serde_json::from_value(Value::Object(line.clone())).ok().map(Record::Prefix),
         COST => serde_json::from_value(Value::Object(line.clone())).ok().map(Record::Cost),
         _ => None,
@@ -215,6 +225,21 @@ fn queue_operation(line: &Map<String, Value>) -> Option<Record> {
         "dequeue" => Some(Record::Dequeued { turn }),
         _ => None,
     }
+}
+
+/// What names no place is no head: a session is not rewound to its beginning by a field that got lost.
+fn head(line: &Map<String, Value>) -> Option<Record> {
+    match line.get("headUuid")? {
+        Value::Null => Some(Record::Head { uuid: None }),
+        Value::String(uuid) if !uuid.is_empty() => Some(Record::Head { uuid: Some(parse_uuid(uuid)) }),
+        _ => None,
+    }
+}
+
+fn forked_from(line: &Map<String, Value>) -> Option<Record> {
+    let session = line.get("fromSession").and_then(Value::as_str).and_then(SessionId::parse)?;
+    let message = line.get("fromMessage").and_then(Value::as_str).map(parse_uuid);
+    Some(Record::ForkedFrom(ForkedFrom { session, message }))
 }
 
 fn message(kind: &str, mut line: Map<String, Value>) -> Result<Message, DecodeError> {

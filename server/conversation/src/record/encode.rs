@@ -7,7 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORMAT_VERSION, MODE, PREFIX, QUEUE_OPERATION, READ_FILES,
+    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD, MODE,
+    MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES,
 };
 use super::{CostState, Prefix, Record, Stamp};
 use crate::message::{Block, Body, Message, SYNTHETIC_MODEL, StopReason, Usage};
@@ -15,7 +16,7 @@ use crate::message::{Block, Body, Message, SYNTHETIC_MODEL, StopReason, Usage};
 /// Appends the record to `line`, with its line break.
 pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serde_json::Result<()> {
     match record {
-        Record::Message(message) => serde_json::to_writer(&mut *line, &message_line(message, stamp))?,
+        Record::Message(message) => serde_json::to_writer(&mut *line, &message_line(message, Some(stamp)))?,
         Record::Prefix(prefix) => write(line, PREFIX, stamp, Own::Prefix(prefix))?,
         Record::Title(title) => write(line, CUSTOM_TITLE, stamp, Own::Title { custom_title: title })?,
         Record::Cost(cost) => write(line, COST, stamp, Own::Cost(cost))?,
@@ -23,6 +24,14 @@ pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serd
         Record::Mode(mode) => write(line, MODE, stamp, Own::Mode { mode })?,
         Record::Queued { turn, text } => write_queue(line, stamp, "enqueue", Some(text), turn)?,
         Record::Dequeued { turn } => write_queue(line, stamp, "dequeue", None, turn)?,
+        Record::Head { uuid } => write(line, HEAD, stamp, Own::Head { head_uuid: *uuid })?,
+        Record::ForkedFrom(from) => {
+            let own = Own::ForkedFrom { from_session: from.session.as_str(), from_message: from.message };
+            write(line, FORKED_FROM, stamp, own)?;
+        }
+        Record::Branches(count) => write(line, BRANCHES, stamp, Own::Branches { count: *count })?,
+        Record::Checkpoint(checkpoint) => write(line, CHECKPOINT, stamp, Own::Checkpoint { checkpoint })?,
+        Record::ModelChoice(model) => write(line, MODEL_CHOICE, stamp, Own::Model { model })?,
         Record::Unknown(value) => serde_json::to_writer(&mut *line, value)?,
     }
     line.write_all(b"\n").map_err(serde_json::Error::io)
@@ -88,20 +97,43 @@ enum Own<'a> {
     Mode {
         mode: &'a str,
     },
+    // Not "uuid": this is no part of the chain.
+    #[serde(rename_all = "camelCase")]
+    Head {
+        head_uuid: Option<Uuid>,
+    },
+    #[serde(rename_all = "camelCase")]
+    ForkedFrom {
+        from_session: &'a str,
+        from_message: Option<Uuid>,
+    },
+    Branches {
+        count: u64,
+    },
+    Checkpoint {
+        checkpoint: &'a Value,
+    },
+    Model {
+        model: &'a str,
+    },
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MessageLine<'a> {
+pub(crate) struct MessageLine<'a> {
     parent_uuid: Option<Uuid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logical_parent_uuid: Option<Uuid>,
     is_sidechain: bool,
     user_type: &'static str,
-    cwd: Cow<'a, str>,
-    session_id: &'a str,
-    version: &'a str,
-    git_branch: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_branch: Option<&'a str>,
     #[serde(flatten)]
     body: BodyFields<'a>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -149,7 +181,8 @@ struct AttachmentFields<'a> {
     text: &'a str,
 }
 
-fn message_line<'a>(message: &'a Message, stamp: &'a Stamp) -> MessageLine<'a> {
+/// The line of a message; without a stamp it says nothing about its surroundings.
+pub(crate) fn message_line<'a>(message: &'a Message, stamp: Option<&'a Stamp>) -> MessageLine<'a> {
     // As in Claude Code, a boundary ends the chain that is sent and keeps the older one under another name.
     let is_boundary = matches!(&message.body, Body::System { subtype, .. } if subtype == COMPACT_BOUNDARY);
     MessageLine {
@@ -157,10 +190,10 @@ fn message_line<'a>(message: &'a Message, stamp: &'a Stamp) -> MessageLine<'a> {
         logical_parent_uuid: message.parent.filter(|_| is_boundary),
         is_sidechain: message.flags.sidechain,
         user_type: "external",
-        cwd: stamp.cwd.to_string_lossy(),
-        session_id: stamp.session.as_str(),
-        version: &stamp.version,
-        git_branch: stamp.git_branch.as_deref().unwrap_or(""),
+        cwd: stamp.map(|stamp| stamp.cwd.to_string_lossy()),
+        session_id: stamp.map(|stamp| stamp.session.as_str()),
+        version: stamp.map(|stamp| stamp.version.as_str()),
+        git_branch: stamp.map(|stamp| stamp.git_branch.as_deref().unwrap_or("")),
         body: body_fields(message),
         is_meta: message.flags.meta,
         is_compact_summary: message.flags.compact_summary,

@@ -49,6 +49,12 @@ fn records_have_claude_codes_shape() {
             context: vec![Block::text("c")],
         }),
         Record::Mode("plan".to_owned()),
+        Record::ModelChoice("a/b".to_owned()),
+        Record::Head { uuid: Some(sample::uuid(2)) },
+        Record::Head { uuid: None },
+        Record::ForkedFrom(ForkedFrom { session: stamp().session, message: Some(sample::uuid(2)) }),
+        Record::Branches(3),
+        Record::Checkpoint(json!({ "id": 7 })),
         Record::Unknown(json!({ "type": "later", "x": 1 })),
     ];
     let lines: String = records.iter().map(line).collect();
@@ -62,6 +68,12 @@ fn records_have_claude_codes_shape() {
         {"type":"reverie-read-files","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"files":[{"path":"/a"}]}
         {"type":"reverie-prefix","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"model":"a/b","system":[{"text":"s"}],"tools":[],"context":[{"type":"text","text":"c"}]}
         {"type":"reverie-mode","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"mode":"plan"}
+        {"type":"reverie-model","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"model":"a/b"}
+        {"type":"reverie-head","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"headUuid":"11110000-0000-4000-8000-000000000002"}
+        {"type":"reverie-head","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"headUuid":null}
+        {"type":"reverie-forked-from","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"fromSession":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","fromMessage":"11110000-0000-4000-8000-000000000002"}
+        {"type":"reverie-branches","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"count":3}
+        {"type":"reverie-checkpoint","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"checkpoint":{"id":7}}
         {"type":"later","x":1}
     "#]]
     .assert_eq(&lines);

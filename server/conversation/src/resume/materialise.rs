@@ -54,7 +54,7 @@ fn read(path: &Path, wanted: &[Wanted], report: &mut Report) -> io::Result<Vec<A
     if wanted.is_empty() {
         return Ok(messages);
     }
-    let mut window = Window::open(path)?;
+    let mut window = Window::open(path, WINDOW)?;
     for wanted in wanted {
         let line = window.bytes(wanted.place)?;
         let record = decode(line).or_else(|_| {
@@ -85,13 +85,15 @@ fn read(path: &Path, wanted: &[Wanted], report: &mut Report) -> io::Result<Vec<A
 /// A part of the file; reading places in ascending order costs one pass.
 pub(super) struct Window {
     file: File,
+    least: u64,
     start: u64,
     buffer: Vec<u8>,
 }
 
 impl Window {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::open(path)?, start: 0, buffer: Vec::new() })
+    /// Reads `least` bytes at once: as many as are likely to be wanted.
+    pub(super) fn open(path: &Path, least: u64) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, least, start: 0, buffer: Vec::new() })
     }
 
     pub(super) fn bytes(&mut self, place: Place) -> io::Result<&[u8]> {
@@ -105,7 +107,7 @@ impl Window {
                 }
                 self.buffer.clear();
                 self.file.seek(SeekFrom::Start(place.offset))?;
-                let wanted = WINDOW.max(u64::from(place.length));
+                let wanted = self.least.max(u64::from(place.length));
                 self.file.by_ref().take(wanted).read_to_end(&mut self.buffer)?;
                 self.start = place.offset;
                 0

@@ -11,8 +11,27 @@ use super::Report;
 use crate::{
     message::{Block, Body, Flags, Message},
     pairing::{OpenCalls, interrupted_result},
-    record::derived_uuid,
+    record::interrupted_uuid,
 };
+
+/// A thread up to one of its messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cut {
+    /// Every tool call has its result.
+    pub thread: Vec<Arc<Message>>,
+    /// The last of them, if they were added here; to be appended to the transcript.
+    pub new_messages: Vec<Arc<Message>>,
+}
+
+/// The thread up to and with the message `last`; `None` cuts everything off. Calls whose results are cut off count
+/// as interrupted: what they did cannot be unseen by the files. Returns `None` if there is no such message.
+pub fn cut(thread: &[Arc<Message>], last: Option<Uuid>) -> Option<Cut> {
+    let Some(last) = last else { return Some(Cut::default()) };
+    let end = thread.iter().position(|message| message.uuid == last)?;
+    let kept = thread.get(..=end).unwrap_or_default().to_vec();
+    let Paired { thread, new_messages } = pair(kept, &mut Report::default());
+    Some(Cut { thread, new_messages })
+}
 
 pub(super) struct Paired {
     pub(super) thread: Vec<Arc<Message>>,
@@ -73,7 +92,7 @@ fn is_orphan(block: &Block, calls: &mut OpenCalls) -> bool {
 
 fn interrupted_results(after: &Message, calls: Vec<String>) -> Arc<Message> {
     Arc::new(Message {
-        uuid: derived_uuid(after.uuid, "interrupted"),
+        uuid: interrupted_uuid(after.uuid),
         parent: Some(after.uuid),
         timestamp: after.timestamp,
         flags: Flags { meta: true, ..after.flags },
@@ -82,10 +101,10 @@ fn interrupted_results(after: &Message, calls: Vec<String>) -> Arc<Message> {
 }
 
 /// Puts records beside the path into it: the other blocks of a response that is on it, and the results of their
-/// calls. Returns how many were taken.
-pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Message>>) -> u64 {
+/// calls. Returns those that were taken.
+pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Message>>) -> HashSet<Uuid> {
     if beside.is_empty() {
-        return 0;
+        return HashSet::new();
     }
     // Which response each record of the path or beside it belongs to, and which calls of which response have
     // results already.
@@ -118,12 +137,12 @@ pub(super) fn join_parallel(thread: &mut Vec<Arc<Message>>, beside: Vec<Arc<Mess
             joining.entry(response).or_default().push(message);
         }
     }
-    let taken = joining.values().map(Vec::len).sum::<usize>() as u64;
-    if taken == 0 {
-        return 0;
+    let taken: HashSet<Uuid> = joining.values().flatten().map(|message| message.uuid).collect();
+    if taken.is_empty() {
+        return taken;
     }
     // Each response takes its own right after its last record on the path.
-    let mut joined = Vec::with_capacity(thread.len() + taken as usize);
+    let mut joined = Vec::with_capacity(thread.len() + taken.len());
     for message in thread.drain(..).rev() {
         if let Some(mut more) = response_id(&message).and_then(|id| joining.remove(id)) {
             more.sort_by_key(|message| matches!(message.body, Body::User { .. }));

@@ -8,7 +8,7 @@ const QUOTED_PROMPTS: usize = 10;
 const PROMPT_CHARS: usize = 80;
 
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     pub(super) duplicates: u64,
     pub(super) unreadable: u64,
     pub(super) broken_text: u64,
@@ -18,6 +18,10 @@ pub(super) struct Report {
     pub(super) orphaned_results: u64,
     pub(super) left_on_disk: u64,
     pub(super) elsewhere: u64,
+    /// The session was rewound to a message that is missing.
+    pub(super) lost_head: u64,
+    /// The thread is empty because the session was rewound to before its first message.
+    pub(super) at_beginning: bool,
     dangling: u64,
     loops: u64,
     stitched: u64,
@@ -33,9 +37,26 @@ impl Report {
         self.before = walk.before;
     }
 
-    /// Worst first.
     pub(super) fn sentences(&self, damage: &Damage, bytes: u64, loaded: &Loaded) -> Vec<String> {
-        let empty = u64::from(bytes > 0 && loaded.thread.is_empty());
+        let mut sentences = unsent_prompts(&loaded.queued);
+        let lost = "The message that the session was rewound to is missing; it goes on from the newest one.";
+        sentences.extend(told(self.lost_head, lost, ""));
+        sentences.extend(self.chain(damage, bytes, loaded));
+        sentences
+    }
+
+    pub(crate) fn has_lost_head(&self) -> bool {
+        self.lost_head > 0
+    }
+
+    /// Messages of the thread that name a parent that is not there.
+    pub(crate) fn dangling(&self) -> u64 {
+        self.dangling
+    }
+
+    /// Worst first.
+    pub(crate) fn chain(&self, damage: &Damage, bytes: u64, loaded: &Loaded) -> Vec<String> {
+        let empty = u64::from(bytes > 0 && loaded.thread.is_empty() && !self.at_beginning);
         let torn = u64::from(damage.torn_tail);
         let first_bad = damage.first_bad_line.unwrap_or_default();
         let format = damage.newest_format;
@@ -153,13 +174,11 @@ impl Report {
                 ),
             ),
         ];
-        let mut sentences = unsent_prompts(&loaded.queued);
-        sentences.extend(told.into_iter().flatten());
-        sentences
+        told.into_iter().flatten().collect()
     }
 }
 
-fn unsent_prompts(queued: &[String]) -> Vec<String> {
+pub(crate) fn unsent_prompts(queued: &[String]) -> Vec<String> {
     let quoted = queued.iter().take(QUOTED_PROMPTS).map(|prompt| {
         let prompt = one_line(prompt, PROMPT_CHARS);
         format!("A prompt that was waiting when the session ended was not run: \"{prompt}\".")

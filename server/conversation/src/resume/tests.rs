@@ -37,7 +37,7 @@ fn with_text(text: impl AsRef<[u8]>) -> TempDir {
 }
 
 fn load_all(directory: &TempDir, strategy: Option<Strategy>) -> Loaded {
-    load(directory.path(), &session(), strategy).unwrap()
+    load(directory.path(), &session(), strategy, None).unwrap()
 }
 
 /// The thread as it would be sent, one line a message, then the repairs.
@@ -222,7 +222,7 @@ fn nothing_readable_is_an_empty_thread_and_says_so() {
     "#]],
     );
     let missing = tempfile::tempdir().unwrap();
-    assert!(matches!(load(missing.path(), &session(), None), Err(LoadError::NotFound)));
+    assert!(matches!(load(missing.path(), &session(), None, None), Err(LoadError::NotFound)));
 }
 
 #[test]

@@ -52,6 +52,17 @@ impl<'a> Envelope<'a> {
         id(self.parent_uuid)
     }
 
+    /// What a compact boundary stands behind: its `parentUuid` is null, so that the chain that is sent ends there.
+    pub(crate) fn logical_parent(record: &[u8]) -> Option<Uuid> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Boundary<'a> {
+            #[serde(borrow, default)]
+            logical_parent_uuid: Option<&'a RawValue>,
+        }
+        id(serde_json::from_slice::<Boundary<'_>>(record).ok()?.logical_parent_uuid)
+    }
+
     pub(crate) fn leaf(&self) -> Option<Uuid> {
         id(self.leaf_uuid)
     }

@@ -34,8 +34,29 @@ impl<W: Write> Lines<W> {
         self.torn = torn;
     }
 
+    /// The file may end in the middle of a line, for all we know.
+    pub(super) fn set_torn(&mut self) {
+        self.torn = true;
+    }
+
     pub(super) fn writer(&self) -> Option<&W> {
         self.writer.as_ref()
+    }
+
+    /// From now on everything waits.
+    pub(super) fn take_writer(&mut self) -> Option<W> {
+        self.writer.take()
+    }
+
+    /// Forgets what waits, until it is [put back](Self::put_back) behind what is written meanwhile.
+    pub(super) fn take_waiting(&mut self) -> VecDeque<Vec<u8>> {
+        self.waiting_bytes = 0;
+        std::mem::take(&mut self.waiting)
+    }
+
+    pub(super) fn put_back(&mut self, waiting: VecDeque<Vec<u8>>) {
+        self.waiting_bytes += waiting.iter().map(Vec::len).sum::<usize>();
+        self.waiting.extend(waiting);
     }
 
     pub(super) fn is_waiting(&self) -> bool {

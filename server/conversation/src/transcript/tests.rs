@@ -58,7 +58,7 @@ fn opening_a_session_changes_nothing_and_it_can_be_loaded_then() {
     fs::write(&path, &bytes).unwrap();
 
     let transcript = Transcript::open(directory.path(), stamp()).unwrap();
-    let loaded = load(directory.path(), &stamp().session, None).unwrap();
+    let loaded = load(directory.path(), &stamp().session, None, None).unwrap();
     assert_eq!(loaded.thread.len(), 1);
     transcript.sync().unwrap();
     assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -82,7 +82,7 @@ fn records_wait_until_the_file_can_be_made() {
     fs::remove_file(&directory).unwrap();
     transcript.append(&message(2, "two")).unwrap();
     assert_eq!(transcript.lost(), 0);
-    let loaded = load(&directory, &stamp().session, None).unwrap();
+    let loaded = load(&directory, &stamp().session, None, None).unwrap();
     assert_eq!((loaded.thread.len(), loaded.title.as_deref()), (2, Some("Chosen")));
     assert_eq!(loaded.repairs, Vec::<String>::new());
 }
@@ -94,7 +94,7 @@ fn a_sync_writes_what_waits() {
     transcript.append(&message(1, "one")).unwrap_err();
     fs::remove_file(&directory).unwrap();
     transcript.sync().unwrap();
-    assert_eq!(load(&directory, &stamp().session, None).unwrap().thread.len(), 1);
+    assert_eq!(load(&directory, &stamp().session, None, None).unwrap().thread.len(), 1);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_could_not_be_kept_is_counted_for_good() {
     fs::remove_file(&directory).unwrap();
     transcript.append(&message(3, "three")).unwrap();
     assert_eq!(transcript.lost(), 1);
-    assert_eq!(load(&directory, &stamp().session, None).unwrap().thread.len(), 2);
+    assert_eq!(load(&directory, &stamp().session, None, None).unwrap().thread.len(), 2);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_comes_after_a_torn_record_is_not_hidden_by_it() {
 
     let transcript = Transcript::open(directory.path(), stamp()).unwrap();
     transcript.append(&message(2, "two")).unwrap();
-    let loaded = load(directory.path(), &stamp().session, None).unwrap();
+    let loaded = load(directory.path(), &stamp().session, None, None).unwrap();
     assert_eq!((loaded.thread.len(), loaded.strategy), (2, Strategy::Full));
     assert_eq!(loaded.repairs, ["1 damaged line was skipped (line 2)."]);
 }
@@ -163,7 +163,7 @@ fn title_and_cost_stay_in_sight_of_a_listing() {
     let transcript = Transcript::open(directory.path(), stamp()).unwrap();
     transcript.append(&message(41, &"x".repeat(300_000))).unwrap();
     assert_eq!(title(&transcript), ("Chosen".to_owned(), Some(1.5)));
-    assert_eq!(load(directory.path(), &stamp().session, None).unwrap().thread.len(), 41);
+    assert_eq!(load(directory.path(), &stamp().session, None, None).unwrap().thread.len(), 41);
 }
 
 #[test]
@@ -194,4 +194,145 @@ fn a_released_session_can_be_opened_by_another() {
     assert!(matches!(Transcript::open(folder.path(), stamp.clone()), Err(TranscriptError::Busy)));
     first.release().unwrap();
     Transcript::open(folder.path(), stamp).unwrap();
+}
+
+fn texts(directory: &Path) -> Vec<String> {
+    let loaded = load(directory, &stamp().session, None, None).unwrap();
+    assert_eq!(loaded.repairs, Vec::<String>::new());
+    let text = |message: &Arc<crate::Message>| match &message.body {
+        crate::Body::User { content } => match content.as_slice() {
+            [crate::Block::Text { text }] => text.clone(),
+            _ => panic!(),
+        },
+        _ => panic!(),
+    };
+    loaded.thread.iter().map(text).collect()
+}
+
+#[test]
+fn a_deleted_transcript_is_written_again() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("projects");
+    let transcript = Transcript::create(&directory, stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    fs::remove_file(transcript.path()).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    assert_eq!(transcript.take_incident(), Some(Incident::Restored));
+    assert_eq!(transcript.take_incident(), None);
+    assert_eq!(texts(&directory), ["one", "two"]);
+    assert!(
+        matches!(Transcript::open(&directory, stamp()), Err(TranscriptError::Busy)),
+        "it is locked again"
+    );
+
+    fs::remove_dir_all(&directory).unwrap();
+    transcript.sync().unwrap();
+    assert_eq!(transcript.take_incident(), Some(Incident::Restored));
+    assert_eq!(texts(&directory), ["one", "two"]);
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing is left beside it");
+    let mode = fs::metadata(transcript.path()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+}
+
+#[test]
+fn a_transcript_that_cannot_be_written_again_waits_until_it_can() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("projects");
+    let transcript = Transcript::create(&directory, stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
+    fs::write(&directory, "in the way").unwrap();
+    assert!(matches!(transcript.append(&message(2, "two")), Err(TranscriptError::Gone(_))));
+    assert!(matches!(transcript.append(&message(3, "three")), Err(TranscriptError::Gone(_))));
+    assert!(transcript.sync().is_err());
+    fs::remove_file(&directory).unwrap();
+    transcript.append(&message(4, "four")).unwrap();
+    assert_eq!(texts(&directory), ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_transcript_gets_what_it_lacks() {
+    let home = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(home.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    let old = fs::read(transcript.path()).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    // An older copy comes back, as from a backup.
+    fs::write(home.path().join("copy"), old).unwrap();
+    fs::rename(home.path().join("copy"), transcript.path()).unwrap();
+    transcript.append(&message(3, "three")).unwrap();
+    assert_eq!(transcript.take_incident(), Some(Incident::Rejoined));
+    assert_eq!(texts(home.path()), ["one", "two", "three"]);
+    transcript.append(&message(4, "four")).unwrap();
+    assert_eq!(transcript.take_incident(), None);
+    assert_eq!(texts(home.path()), ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn a_file_that_another_process_holds_is_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(home.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    fs::remove_file(transcript.path()).unwrap();
+    let other = Transcript::create(home.path(), stamp());
+    other.append(&message(9, "another")).unwrap();
+    assert!(matches!(transcript.append(&message(2, "two")), Err(TranscriptError::Gone(_))));
+    assert_eq!(fs::read_to_string(other.path()).unwrap().lines().count(), 1);
+    drop(other);
+    transcript.append(&message(3, "three")).unwrap();
+    assert_eq!(fs::read_to_string(transcript.path()).unwrap().lines().count(), 4);
+}
+
+#[test]
+fn a_moved_transcript_goes_on_where_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(home.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    let trash = home.path().join(".trash");
+    fs::rename(transcript.path(), &trash).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    transcript.sync().unwrap();
+    assert_eq!((transcript.take_incident(), transcript.path().exists()), (None, false));
+    assert_eq!(fs::read_to_string(trash).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn a_shortened_transcript_is_noticed() {
+    let home = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(home.path(), stamp());
+    transcript.append(&message(1, "one")).unwrap();
+    File::options().write(true).open(transcript.path()).unwrap().set_len(10).unwrap();
+    transcript.append(&message(2, "two")).unwrap();
+    assert_eq!(transcript.take_incident(), Some(Incident::Shortened));
+    transcript.append(&message(3, "three")).unwrap();
+    assert_eq!(transcript.take_incident(), None);
+    let loaded = load(home.path(), &stamp().session, None, None).unwrap();
+    assert_eq!((loaded.thread.len(), loaded.repairs.len()), (2, 2), "{:?}", loaded.repairs);
+}
+
+#[test]
+fn the_number_of_branches_stays_in_sight_of_a_listing() {
+    let home = tempfile::tempdir().unwrap();
+    let branches = || list(&[home.path().to_owned()])[0].branches;
+    let transcript = Transcript::create(home.path(), stamp());
+    for number in 1..=3 {
+        transcript.append(&message(number, "x")).unwrap();
+    }
+    assert_eq!(branches(), 1);
+    transcript.append(&Record::Head { uuid: Some(crate::sample::uuid(1)) }).unwrap();
+    assert_eq!(branches(), 2);
+    let mut other = crate::Message::clone(&user(4, "another way"));
+    other.parent = Some(crate::sample::uuid(1));
+    transcript.append(&Record::Message(Arc::new(other))).unwrap();
+    for number in 5..9 {
+        transcript.append(&message(number, &"x".repeat(50_000))).unwrap();
+    }
+    assert_eq!(branches(), 2);
+    drop(transcript);
+    let transcript = Transcript::open(home.path(), stamp()).unwrap();
+    transcript.append(&message(9, &"x".repeat(300_000))).unwrap();
+    transcript.append(&message(10, "x")).unwrap();
+    assert_eq!(branches(), 2);
+    transcript.append(&Record::Head { uuid: None }).unwrap();
+    assert_eq!(branches(), 3);
 }
