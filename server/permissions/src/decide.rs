@@ -6,11 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    access::Access,
+    access::{Access, Judged, Reach},
     modes::Mode,
+    names::{self, folded},
     paths::Place,
-    protected::{protected_part, secret_part},
-    rules::{Reading, Rule, Rules, path::words_that_may_be_paths},
+    protected::{protected_below, protected_part},
+    rules::{Reading, Rule, Rules},
+    secrets::{may_hold_secrets, secret_part},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub struct Policy {
     /// Folders outside the workspace that may be read without a question.
     pub readable_dirs: Vec<PathBuf>,
     pub home: PathBuf,
+    /// Nobody has said yet that this folder is to be trusted: every command is asked about, judged or not. What its
+    /// own settings files allow is not among the rules then.
+    pub untrusted: bool,
 }
 
 /// In a memory dir, what keeps the history and who dreams is written by the server alone.
@@ -42,7 +47,11 @@ const SERVER_OWNED: &[&str] = &[".history", ".consolidate-lock"];
 pub fn decide(tool: &str, access: &Access, policy: &Policy) -> Decision {
     let place = match access {
         Access::Read { path } | Access::Write { path } => Some(Place::of(path)),
-        Access::Session | Access::Command { .. } => None,
+        Access::Session
+        | Access::Command { .. }
+        | Access::Fetch { .. }
+        | Access::Search { .. }
+        | Access::External { .. } => None,
     };
     let call = Call { tool, access, place, policy };
     call.restrictions()
@@ -78,13 +87,21 @@ impl Call<'_> {
         match self.policy.mode {
             Mode::Bypass => Some(allow("permissions are bypassed in this session")),
             Mode::Plan => match self.access {
-                Access::Command { read_only: false, .. } => Some(deny(
+                Access::Command { judged: None, .. } => Some(deny(
                     "plan mode: only commands that change nothing run until the user approves the plan",
+                )),
+                Access::External { read_only: false, .. } => Some(deny(
+                    "plan mode: only tools that say they change nothing run until the user approves the plan",
                 )),
                 Access::Write { .. } => {
                     Some(deny("plan mode: nothing is changed until the user approves the plan"))
                 }
-                Access::Session | Access::Read { .. } | Access::Command { read_only: true, .. } => None,
+                Access::Session
+                | Access::Read { .. }
+                | Access::Command { judged: Some(_), .. }
+                | Access::Fetch { .. }
+                | Access::Search { .. }
+                | Access::External { read_only: true, .. } => None,
             },
             Mode::Default | Mode::AcceptEdits => None,
         }
@@ -102,13 +119,11 @@ impl Call<'_> {
         match (self.access, &self.place) {
             (Access::Read { path }, Some(place)) => self.read(path, place),
             (Access::Write { path }, Some(place)) => self.write(path, place),
-            (Access::Command { command, read_only: true }, _) => match self.leaves_the_workspace(command) {
-                Some(word) => {
-                    ask(format!("the command only reads, but `{word}` may be outside the workspace"))
-                }
-                None => allow("the command changes nothing"),
-            },
-            (Access::Command { .. }, _) => ask("the command may change something"),
+            (Access::Command { judged: Some(judged), .. }, _) => self.judged(judged),
+            (Access::Command { judged: None, .. }, _) => ask("the command may change something"),
+            (Access::Fetch { host, .. }, _) => ask(format!("it fetches a page from {host}")),
+            (Access::Search { .. }, _) => ask("it searches the web"),
+            (Access::External { tool, .. }, _) => ask(format!("`{tool}` is a tool of another program")),
             (Access::Session | Access::Read { .. } | Access::Write { .. }, _) => {
                 allow("it touches only the session")
             }
@@ -133,11 +148,14 @@ impl Call<'_> {
 
     fn write(&self, path: &Path, place: &Place) -> Decision {
         let path = path.display();
-        if place.is_inside(&self.policy.free_write_dirs) {
-            return allow("it writes in a folder that may be written");
-        }
-        if let Some(name) = protected_part(place) {
+        let free = self.policy.free_write_dirs.iter().find_map(|folder| place.below(folder));
+        // Where a free folder lies does not matter, what is put into it does.
+        let protected = free.map_or_else(|| protected_part(place), protected_below);
+        if let Some(name) = protected {
             return ask(format!("{path} is protected: what `{name}` says may be run later"));
+        }
+        if free.is_some() {
+            return allow("it writes in a folder that may be written");
         }
         if !place.is_inside(&self.policy.roots) {
             return ask(self.outside(place, &format!("{path} is outside the workspace")));
@@ -165,40 +183,46 @@ impl Call<'_> {
                 .spellings()
                 .flat_map(|path| folder.spellings().filter_map(move |folder| path.strip_prefix(folder).ok()));
             inside
-                .flat_map(Path::iter)
-                .find_map(|part| SERVER_OWNED.iter().find(|name| part.eq_ignore_ascii_case(name)).copied())
+                .flat_map(folded)
+                .find_map(|part| SERVER_OWNED.iter().find(|name| names::is(&part, name)).copied())
         })
     }
 
-    /// A word of a reading command that leads out of what may be read. A guess by the words alone: the shell's
-    /// folder is not known here, and a variable may hold anything.
-    fn leaves_the_workspace(&self, command: &str) -> Option<String> {
-        let Policy { roots, readable_dirs, free_write_dirs, home, .. } = self.policy;
-        let has_variable = command.split('$').skip(1).any(|rest| {
-            rest.starts_with(|character: char| character.is_ascii_alphabetic() || "_{".contains(character))
-        });
-        if has_variable {
-            return Some("$".to_owned());
+    /// A command that changes nothing is as free as what it reads.
+    fn judged(&self, judged: &Judged) -> Decision {
+        if self.policy.untrusted {
+            return ask("this folder is not trusted yet: every command is asked about");
         }
-        let other_home = command.split_whitespace().find(|word| {
-            word.strip_prefix('~').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-        });
-        if let Some(word) = other_home {
-            return Some(word.to_owned());
+        if judged.reach == Reach::ThroughLinks {
+            return ask("the command only reads, but follows links, which may lead out of the workspace");
         }
-        let leaves = |path: &PathBuf| {
-            let place = Place::of(&before_wildcard(path));
-            if place.written == Path::new("/dev/null") || !(place.written.exists() || place.real.is_none()) {
-                return false;
+        for path in &judged.reads {
+            let place = Place::of(path);
+            match self.read(path, &place) {
+                Decision::Allow { .. } => {}
+                Decision::Ask { why } | Decision::Deny { why } => {
+                    return ask(format!("the command only reads, but {why}"));
+                }
             }
-            let inside = place.is_inside(roots);
-            secret_part(&place, inside, home).is_some()
-                || !(inside || place.is_inside(readable_dirs) || place.is_inside(free_write_dirs))
-        };
-        words_that_may_be_paths(command, self.policy)
-            .into_iter()
-            .find(leaves)
-            .map(|path| path.display().to_string())
+            if judged.reach == Reach::Below
+                && let Some(why) = self.hidden_below(&place)
+            {
+                return ask(format!("the command only reads, but {why}"));
+            }
+        }
+        allow("the command changes nothing")
+    }
+
+    /// Why a walk over all files below a folder may come across what is not to be read.
+    fn hidden_below(&self, place: &Place) -> Option<String> {
+        let Policy { rules, home, .. } = self.policy;
+        let home = Place::of(home);
+        let path = place.written.display();
+        if place.spellings().any(|path| may_hold_secrets(path, &home)) {
+            return Some(format!("credentials may lie below {path}"));
+        }
+        let rule = rules.deny.iter().chain(&rules.ask).find(|rule| rule.read_pattern().is_some())?;
+        Some(format!("below {path} may be files that the rule `{rule}` is about"))
     }
 
     fn first_match<'r>(&self, rules: &'r [Rule], reading: Reading) -> Option<&'r Rule> {
@@ -221,11 +245,6 @@ impl Call<'_> {
                 && rule.matches(self.tool, self.access, self.place.as_ref(), self.policy, Reading::Permits)
         })
     }
-}
-
-/// The folders before the first part with a wildcard in it.
-fn before_wildcard(path: &Path) -> PathBuf {
-    path.iter().take_while(|part| !part.to_string_lossy().contains(['*', '?', '['])).collect()
 }
 
 fn allow(why: impl Into<String>) -> Decision {

@@ -1,137 +1,213 @@
-//! Files whose change runs something later, and files whose text is a secret.
+//! Files whose change runs something later: what version control, shells, editors and we ourselves obey.
 //!
-//! Names are compared without regard to case: on some file systems `.GIT` is `.git`.
+//! What a project's own tools run when the user runs them (package scripts, build files, what a server does after a
+//! push) is the project, and not among them.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
-use crate::paths::Place;
+use crate::{
+    names::{self, contains, folded},
+    paths::Place,
+};
 
 /// Whatever lies in such a folder is protected.
-const FOLDERS: &[&str] = &[".git", ".vscode", ".idea", ".husky", ".ssh", ".devcontainer"];
+const FOLDERS: &[&str] = &[
+    ".git",
+    ".hg",
+    ".jj",
+    ".githooks",
+    ".husky",
+    ".ssh",
+    // Editors.
+    ".vscode",
+    ".idea",
+    ".fleet",
+    ".vs",
+    ".zed",
+    ".helix",
+    ".cursor",
+    ".windsurf",
+    ".devcontainer",
+    ".vim",
+    ".nvim",
+    ".emacs.d",
+    ".doom.d",
+    // Shells.
+    ".bashrc.d",
+    ".zshrc.d",
+    ".oh-my-zsh",
+];
+
+/// Likewise, where one name alone would say too little.
+const NESTED_FOLDERS: &[&str] = &[
+    ".config/git",
+    // Shells, and what starts with the user's session.
+    ".config/bash",
+    ".config/fish",
+    ".config/nushell",
+    ".config/zsh",
+    ".config/tmux",
+    ".config/direnv",
+    ".config/mise",
+    ".config/environment.d",
+    ".config/autostart",
+    ".config/systemd",
+    "library/launchagents",
+    // Editors.
+    ".config/nvim",
+    ".config/vim",
+    ".config/emacs",
+    ".config/doom",
+    ".config/helix",
+    ".config/kak",
+    ".config/zed",
+    ".config/code",
+    ".config/vscodium",
+    ".config/cursor",
+    "application support/code",
+];
+
+/// Below `.claude`: what is read as instructions to run something.
+const CLAUDE_FOLDERS: &[&str] =
+    &[".claude/commands", ".claude/agents", ".claude/hooks", ".claude/skills", ".claude/plugins"];
 
 const FILES: &[&str] = &[
+    // Shells, and what starts with the user's session.
     ".bashrc",
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
+    ".bash_aliases",
+    ".bash_completion",
     ".zshrc",
     ".zshenv",
     ".zprofile",
     ".zlogin",
     ".zlogout",
     ".profile",
+    ".kshrc",
+    ".mkshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".inputrc",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".xsessionrc",
+    ".pam_environment",
+    ".tmux.conf",
+    ".screenrc",
+    // Obeyed by the shell as soon as it enters the folder.
     ".envrc",
+    ".direnvrc",
+    "mise.toml",
+    ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    // Version control, and what its hooks run.
     ".gitconfig",
     ".gitmodules",
+    ".hgrc",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yaml",
+    // A folder becomes a repository, whose configuration git obeys, by this file.
+    "head",
     ".ripgreprc",
-    ".mcp.json",
+    // Editors.
     ".exrc",
+    ".vimrc",
+    ".gvimrc",
+    ".lvimrc",
+    ".local.vimrc",
+    ".ideavimrc",
     ".nvimrc",
     ".nvim.lua",
-    // The user's record of the rules that were granted.
+    ".lazy.lua",
+    ".neoconf.json",
+    ".emacs",
+    ".spacemacs",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".kakrc",
+    ".devcontainer.json",
+    // Our own: servers that are started, and the user's record of what was trusted and granted.
+    ".mcp.json",
+    ".claude.json",
+    "managed-settings.json",
+    "reverie-trust.json",
     "reverie-allowed.json",
 ];
 
-/// Below `.claude`: what is read as instructions to run something.
-const CLAUDE_FOLDERS: &[&str] = &["commands", "agents", "hooks", "skills"];
+const ENDINGS: &[&str] = &[".code-workspace", ".sublime-project"];
 
-/// Credentials in the user's home: asked about even when the home is the workspace.
-const SECRETS_IN_HOME: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".git-credentials",
-    ".config/gh",
-    ".config/gcloud",
-    ".claude/.credentials.json",
+/// What git keeps in a repository's folder, whatever that is called.
+const PARTS_OF_A_REPOSITORY: &[&str] = &[
+    "head",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "hooks",
+    "info",
+    "index",
+    "logs",
+    "modules",
+    "objects",
+    "packed-refs",
+    "refs",
+    "worktrees",
 ];
 
-/// Names that mean credentials anywhere outside the workspace; a project's own are the project's business.
-const SECRETS_OUTSIDE: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".credentials.json",
-    ".env",
-    "shadow",
-];
+/// On macOS a file's content also has a path of its own: `x/..namedfork/data`.
+const FORK: &str = "..namedfork";
 
 /// The part of the path that makes it a file whose change runs something later.
 pub(crate) fn protected_part(place: &Place) -> Option<&'static str> {
-    place.spellings().find_map(protected_name)
+    place
+        .spellings()
+        .find_map(protected_below)
+        .or_else(|| place.real.as_deref().is_some_and(is_part_of_a_repository).then_some(".git"))
 }
 
-/// The part of the path that makes it a secret.
-pub(crate) fn secret_part(place: &Place, inside_workspace: bool, home: &Path) -> Option<&'static str> {
-    secret_part_by(place, inside_workspace, &Place::of(home))
+/// Likewise by these names alone.
+pub(crate) fn protected_below(path: &Path) -> Option<&'static str> {
+    let names = folded(path);
+    let folder = FOLDERS.iter().find(|name| names.iter().any(|part| names::is(part, name)));
+    folder
+        .or_else(|| NESTED_FOLDERS.iter().find(|folder| contains(&names, folder)))
+        .copied()
+        .or_else(|| CLAUDE_FOLDERS.iter().any(|folder| contains(&names, folder)).then_some(".claude"))
+        .or_else(|| protected_file(&names))
 }
 
-/// Likewise, where it is known already what the home really is.
-pub(crate) fn secret_part_by(place: &Place, inside_workspace: bool, home: &Place) -> Option<&'static str> {
-    place.spellings().find_map(|path| {
-        let below_home: Vec<&Path> =
-            home.spellings().filter_map(|home| path.strip_prefix(home).ok()).collect();
-        let in_home = |secret: &&&str| below_home.iter().any(|rest| rest.starts_with(secret));
-        let outside = |secret: &&&str| {
-            !inside_workspace && names(path).any(|part| same(part, secret) || is_variant(part, secret))
-        };
-        let found = SECRETS_IN_HOME.iter().find(in_home).or_else(|| SECRETS_OUTSIDE.iter().find(outside));
-        found.copied()
-    })
-}
-
-/// Whether the folder is the home itself, or lies below it where a secret's path begins.
-pub(crate) fn may_hold_secrets(folder: &Path, home: &Place) -> bool {
-    home.spellings().filter_map(|home| folder.strip_prefix(home).ok()).any(|rest| {
-        let Some(first) = rest.iter().next() else { return true };
-        SECRETS_IN_HOME.iter().any(|secret| Path::new(secret).iter().next() == Some(first))
-    })
-}
-
-fn protected_name(path: &Path) -> Option<&'static str> {
-    if let Some(name) = FOLDERS.iter().find(|name| names(path).any(|part| same(part, name))) {
+fn protected_file(names: &[Cow<'_, str>]) -> Option<&'static str> {
+    let (file, folders) = names.split(|part| part == FORK).next()?.split_last()?;
+    if let Some(name) = FILES.iter().find(|name| names::is(file, name)) {
         return Some(name);
     }
-    let file = names(path).last()?;
-    if let Some(name) = FILES.iter().find(|name| same(file, name)) {
-        return Some(name);
+    if let Some(ending) = ENDINGS.iter().find(|ending| file.ends_with(**ending)) {
+        return Some(ending);
     }
-    let names: Vec<&str> = names(path).collect();
-    let below_claude = names.windows(2).enumerate().any(|(at, pair)| match pair {
-        [folder, name] if same(folder, ".claude") => {
-            let is_file = at + 2 == names.len();
-            let name = name.to_ascii_lowercase();
-            (is_file && name.starts_with("settings") && name.ends_with(".json"))
-                || CLAUDE_FOLDERS.contains(&name.as_str())
-        }
-        _ => false,
-    });
-    below_claude.then_some(".claude")
+    let in_claude = folders.last().is_some_and(|folder| names::is(folder, ".claude"));
+    let is_settings = file.starts_with("settings") && file.ends_with(".json");
+    (in_claude && (is_settings || names::is(file, "settings.json"))).then_some(".claude")
 }
 
-fn names(path: &Path) -> impl Iterator<Item = &str> {
-    path.iter().filter_map(|part| part.to_str())
-}
-
-/// Some file systems also ignore invisible characters in names.
-fn same(part: &str, name: &str) -> bool {
-    let invisible = |character: char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    part.eq_ignore_ascii_case(name) || part.replace(invisible, "").eq_ignore_ascii_case(name)
-}
-
-/// `.env.local` is a kind of `.env`.
-fn is_variant(part: &str, name: &str) -> bool {
-    name == ".env" && part.starts_with(".env.")
+/// A repository may lie beside its checkout under any name, with a `.git` file that leads there, or be bare. A checkout
+/// may also lie inside of it.
+fn is_part_of_a_repository(path: &Path) -> bool {
+    let is_repository = |folder: &Path| {
+        let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
+    };
+    path.ancestors().skip(1).any(|folder| {
+        let below = path.strip_prefix(folder).map(folded).unwrap_or_default();
+        let is_own = |first: &Cow<'_, str>| PARTS_OF_A_REPOSITORY.iter().any(|part| names::is(first, part));
+        below.first().is_some_and(is_own) && is_repository(folder)
+    })
 }

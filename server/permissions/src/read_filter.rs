@@ -16,8 +16,8 @@ use crate::{
     decide::Policy,
     modes::Mode,
     paths::{Place, clean, follow},
-    protected::{may_hold_secrets, secret_part_by},
     rules::Reading,
+    secrets::{may_hold_secrets, secret_part_by},
 };
 
 /// Folders beyond this many are looked up anew for each of their files.

@@ -4,13 +4,14 @@
 //! ask rule matches when it covers any part of it, so that it cannot be dodged simply.
 
 pub(crate) mod command;
+mod domain;
 pub(crate) mod path;
 
 use std::fmt;
 
 use thiserror::Error;
 
-use self::{command::CommandPattern, path::PathPattern};
+use self::{command::CommandPattern, domain::DomainPattern, path::PathPattern};
 use crate::{access::Access, decide::Policy, paths::Place};
 
 #[derive(Clone, Debug)]
@@ -40,6 +41,7 @@ enum Matcher {
     Always,
     Command(CommandPattern),
     Path(PathPattern),
+    Domain(DomainPattern),
     /// A specifier of a tool whose calls we cannot look into.
     Opaque,
 }
@@ -89,6 +91,11 @@ impl Rule {
                 (tool.trim(), Some(specifier.trim()).filter(|specifier| !specifier.is_empty()))
             }
         };
+        // All tools of a server may be written with a star.
+        let tool = match tool.strip_suffix("__*") {
+            Some(server) if server.starts_with("mcp__") => server,
+            _ => tool,
+        };
         let is_name = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
         if tool.is_empty() || !tool.chars().all(is_name) {
             return Err(error("it must begin with the name of a tool, as in `Bash(cargo test:*)`"));
@@ -98,6 +105,9 @@ impl Rule {
             ("Bash", Some(specifier)) => Matcher::Command(CommandPattern::parse(specifier)),
             ("Read" | "Edit" | "Write" | "MultiEdit" | "Grep" | "Glob", Some(specifier)) => {
                 Matcher::Path(PathPattern::parse(specifier).map_err(|problem| error(&problem))?)
+            }
+            ("WebFetch", Some(specifier)) => {
+                Matcher::Domain(DomainPattern::parse(specifier).map_err(|problem| error(&problem))?)
             }
             (_, Some(_)) => Matcher::Opaque,
         };
@@ -113,11 +123,15 @@ impl Rule {
         policy: &Policy,
         reading: Reading,
     ) -> bool {
-        if let Access::Command { command, .. } = access
+        if let Access::Command { command, judged } = access
             && reading == Reading::Restricts
             && let Matcher::Path(pattern) = &self.matcher
         {
-            return self.covers_words_of(access) && pattern.matches_a_word(command, policy);
+            let reads = judged.iter().flat_map(|judged| &judged.reads);
+            let mut places = reads.map(|path| Place::of(path));
+            return self.covers_words_of(access)
+                && (places.any(|place| pattern.matches(&place, policy, reading))
+                    || pattern.matches_a_word(command, policy));
         }
         if !self.covers_tool(tool, access) {
             return false;
@@ -128,6 +142,7 @@ impl Rule {
                 Reading::Permits => pattern.permits(command),
                 Reading::Restricts => pattern.restricts(command),
             },
+            (Matcher::Domain(pattern), Access::Fetch { host, .. }, _) => pattern.matches(host, reading),
             (Matcher::Path(pattern), _, Some(place)) => pattern.matches(place, policy, reading),
             (Matcher::Opaque, _, _) => reading == Reading::Restricts,
             _ => false,
@@ -142,22 +157,34 @@ impl Rule {
         }
     }
 
-    /// Whether the rule was written with this file or folder name in it.
+    /// Whether the rule was written with this name, or ending of a name, in it: `.github` does not spell out `.git`.
     pub(crate) fn spells_out(&self, name: &str) -> bool {
-        matches!(self.matcher, Matcher::Path(_)) && self.text.contains(name)
+        let goes_on = |character: char| character.is_alphanumeric() || "-_".contains(character);
+        let text = self.text.to_ascii_lowercase();
+        let is_whole = text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (text.get(..at), text.get(at + name.len()..));
+            !after.is_some_and(|after| after.starts_with(goes_on))
+                && (name.starts_with('.') || !before.is_some_and(|before| before.ends_with(goes_on)))
+        });
+        matches!(self.matcher, Matcher::Path(_)) && is_whole
     }
 
     /// `Read` stands for everything that reads files, `Edit` for everything that writes them, and the name of
     /// an MCP server (`mcp__server`) for its tools.
     fn covers_tool(&self, tool: &str, access: &Access) -> bool {
-        self.tool == tool
-            || match access {
-                Access::Read { .. } => self.tool == "Read",
-                Access::Write { .. } => self.tool == "Edit",
-                Access::Session | Access::Command { .. } => false,
-            }
-            || (self.tool.starts_with("mcp__")
-                && tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__")))
+        let kind = match access {
+            Access::Read { .. } => "Read",
+            Access::Write { .. } => "Edit",
+            Access::Fetch { .. } => "WebFetch",
+            Access::Search { .. } => "WebSearch",
+            Access::External { tool, .. } => tool,
+            Access::Session | Access::Command { .. } => tool,
+        };
+        [tool, kind].iter().any(|name| {
+            self.tool == *name
+                || (self.tool.starts_with("mcp__")
+                    && name.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__")))
+        })
     }
 
     /// A file that may not be read is not to be read by a command either, and so for edits.

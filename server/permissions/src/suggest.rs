@@ -7,8 +7,9 @@ use crate::{
     decide::Policy,
     paths::Place,
     programs::{file_name, is_runner, runs_others},
-    protected::{protected_part, secret_part},
+    protected::protected_part,
     rules::command::is_plain,
+    secrets::secret_part,
 };
 
 /// Programs whose first word after the name says what they do.
@@ -53,6 +54,9 @@ const TOO_WIDE: &[&str] = &[
 pub fn suggest_rule(tool: &str, access: &Access, policy: &Policy) -> String {
     match access {
         Access::Session => tool.to_owned(),
+        Access::Fetch { host, .. } => format!("WebFetch(domain:{host})"),
+        Access::Search { .. } => "WebSearch".to_owned(),
+        Access::External { tool, .. } => tool.clone(),
         Access::Command { command, .. } => format!("Bash({})", suggest_command(command)),
         Access::Write { path } => {
             let place = Place::of(path);

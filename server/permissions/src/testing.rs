@@ -6,7 +6,10 @@ use std::fs;
 
 use expect_test::Expect;
 
-use crate::{Access, Decision, Mode, Policy, Rules, decide};
+use crate::{
+    Access, Decision, Mode, Policy, Rules, decide,
+    shell::{Programs, Surroundings, Trusted, judge_in},
+};
 
 pub(crate) struct Tree {
     folder: tempfile::TempDir,
@@ -65,7 +68,13 @@ impl Tree {
         text.replace(&format!("{}/", base.display()), "@").replace('\u{200c}', "\\u{200c}")
     }
 
-    /// `Read @W/x`, `Write @W/x`, `Bash rm x`, `Look ls` (a command judged to change nothing), `Session`.
+    pub(crate) fn untrusted(mut self) -> Self {
+        self.policy.untrusted = true;
+        self
+    }
+
+    /// `Read @W/x`, `Write @W/x`, `Bash rm x`, `Look cat x` (a command that is judged first), `Fetch example.com`,
+    /// `McpRead mcp__server__tool`.
     pub(crate) fn access(&self, call: &str) -> (&'static str, Access) {
         let (kind, rest) = call.split_once(' ').unwrap_or((call, ""));
         let rest = self.expand(rest);
@@ -75,12 +84,25 @@ impl Tree {
             "Write" => ("Write", Access::Write { path: rest.into() }),
             "Edit" => ("Edit", Access::Write { path: rest.into() }),
             "MultiEdit" => ("MultiEdit", Access::Write { path: rest.into() }),
-            "Bash" => ("Bash", Access::Command { command: rest, read_only: false }),
-            "Look" => ("Bash", Access::Command { command: rest, read_only: true }),
+            "Bash" => ("Bash", Access::Command { command: rest, judged: None }),
+            "Look" => ("Bash", self.judged(rest)),
+            "Fetch" => ("WebFetch", Access::Fetch { url: format!("https://{rest}/page"), host: rest }),
+            "Search" => ("WebSearch", Access::Search { query: rest }),
+            "McpRead" => ("mcp", Access::External { tool: rest, read_only: true }),
+            "McpCall" => ("mcp", Access::External { tool: rest, read_only: false }),
             "TodoWrite" => ("TodoWrite", Access::Session),
-            "McpTool" => ("mcp__tickets__close", Access::Session),
             other => panic!("unknown call {other}"),
         }
+    }
+
+    fn judged(&self, command: String) -> Access {
+        let surroundings = Surroundings {
+            cwd: self.policy.roots.first().unwrap(),
+            home: Some(&self.policy.home),
+            programs: Programs::All,
+            trusted: Trusted::Folder("/bin".into()),
+        };
+        Access::Command { judged: judge_in(&command, &surroundings).ok(), command }
     }
 
     #[track_caller]

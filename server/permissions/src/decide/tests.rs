@@ -1,5 +1,7 @@
 //! Tables of calls and decisions.
 
+use std::fs;
+
 use expect_test::expect;
 
 use crate::{Mode, Rule, testing::tree};
@@ -148,6 +150,170 @@ fn accepting_edits_stops_at_protected_files_and_at_the_workspace() {
 }
 
 #[test]
+fn accepting_edits_knows_protected_files_by_other_spellings() {
+    tree().mode(Mode::AcceptEdits).check(
+        &[
+            "Edit @W/.git.",
+            "Edit @W/.git /config",
+            "Edit @W/.Git./hooks/pre-commit",
+            "Edit @W/GIT~1/config",
+            "Edit @W/.git::$INDEX_ALLOCATION/config",
+            "Edit @W/x/../.git/config",
+            "Edit @W/.git/../src/main.rs",
+            "Edit @O/back/.git/config",
+            "Edit @W/.CLAUDE/Settings.JSON",
+            "Edit @W/.claude/settings.json.",
+            "Edit @W/.claude/SETTIN~1.JSO",
+            "Edit @W/.claude./Commands/x.md",
+            "Edit @W/.MCP.json",
+            "Edit @W/.mcp.json.",
+            "Edit @W/.VSCode/tasks.json",
+            "Edit @W/.vſcode/tasks.json",
+            "Edit @W/.BashRC",
+            "Edit @W/.bashrc/..namedfork/data",
+        ],
+        expect![[r#"
+            ASK   "Edit @W/.git.": @W/.git. is protected: what `.git` says may be run later
+            ASK   "Edit @W/.git /config": @W/.git /config is protected: what `.git` says may be run later
+            ASK   "Edit @W/.Git./hooks/pre-commit": @W/.Git./hooks/pre-commit is protected: what `.git` says may be run later
+            ASK   "Edit @W/GIT~1/config": @W/GIT~1/config is protected: what `.git` says may be run later
+            ASK   "Edit @W/.git::$INDEX_ALLOCATION/config": @W/.git::$INDEX_ALLOCATION/config is protected: what `.git` says may be run later
+            ASK   "Edit @W/x/../.git/config": @W/x/../.git/config is protected: what `.git` says may be run later
+            allow "Edit @W/.git/../src/main.rs": edits inside the workspace are accepted in this session
+            ASK   "Edit @O/back/.git/config": @O/back/.git/config is protected: what `.git` says may be run later
+            ASK   "Edit @W/.CLAUDE/Settings.JSON": @W/.CLAUDE/Settings.JSON is protected: what `.claude` says may be run later
+            ASK   "Edit @W/.claude/settings.json.": @W/.claude/settings.json. is protected: what `.claude` says may be run later
+            ASK   "Edit @W/.claude/SETTIN~1.JSO": @W/.claude/SETTIN~1.JSO is protected: what `.claude` says may be run later
+            ASK   "Edit @W/.claude./Commands/x.md": @W/.claude./Commands/x.md is protected: what `.claude` says may be run later
+            ASK   "Edit @W/.MCP.json": @W/.MCP.json is protected: what `.mcp.json` says may be run later
+            ASK   "Edit @W/.mcp.json.": @W/.mcp.json. is protected: what `.mcp.json` says may be run later
+            ASK   "Edit @W/.VSCode/tasks.json": @W/.VSCode/tasks.json is protected: what `.vscode` says may be run later
+            ASK   "Edit @W/.vſcode/tasks.json": @W/.vſcode/tasks.json is protected: what `.vscode` says may be run later
+            ASK   "Edit @W/.BashRC": @W/.BashRC is protected: what `.bashrc` says may be run later
+            ASK   "Edit @W/.bashrc/..namedfork/data": @W/.bashrc/..namedfork/data is protected: what `.bashrc` says may be run later
+        "#]],
+    );
+}
+
+#[test]
+fn accepting_edits_stops_at_whatever_another_program_obeys() {
+    tree().mode(Mode::AcceptEdits).check(
+        &[
+            "Write @W/.githooks/pre-commit",
+            "Write @W/.pre-commit-config.yaml",
+            "Write @W/.bash_aliases",
+            "Write @W/.inputrc",
+            "Write @W/.config/fish/config.fish",
+            "Write @W/.config/nvim/init.lua",
+            "Write @W/.vimrc",
+            "Write @W/.dir-locals.el",
+            "Write @W/.zed/tasks.json",
+            "Write @W/team.code-workspace",
+            "Write @W/.devcontainer.json",
+            "Write @W/.claude.json",
+            "Write @W/.claude/plugins/x.json",
+            "Write @W/.claude/reverie-trust.json",
+            "Write @W/new/HEAD",
+            "Write @W/.config/nextest.toml",
+            "Write @W/.github/workflows/test.yml",
+            "Write @W/package.json",
+            "Write @W/.gitattributes",
+            "Write @W/src/header.rs",
+            "Write @W/hooks/use.ts",
+            "Write @W/config",
+        ],
+        expect![[r#"
+            ASK   "Write @W/.githooks/pre-commit": @W/.githooks/pre-commit is protected: what `.githooks` says may be run later
+            ASK   "Write @W/.pre-commit-config.yaml": @W/.pre-commit-config.yaml is protected: what `.pre-commit-config.yaml` says may be run later
+            ASK   "Write @W/.bash_aliases": @W/.bash_aliases is protected: what `.bash_aliases` says may be run later
+            ASK   "Write @W/.inputrc": @W/.inputrc is protected: what `.inputrc` says may be run later
+            ASK   "Write @W/.config/fish/config.fish": @W/.config/fish/config.fish is protected: what `.config/fish` says may be run later
+            ASK   "Write @W/.config/nvim/init.lua": @W/.config/nvim/init.lua is protected: what `.config/nvim` says may be run later
+            ASK   "Write @W/.vimrc": @W/.vimrc is protected: what `.vimrc` says may be run later
+            ASK   "Write @W/.dir-locals.el": @W/.dir-locals.el is protected: what `.dir-locals.el` says may be run later
+            ASK   "Write @W/.zed/tasks.json": @W/.zed/tasks.json is protected: what `.zed` says may be run later
+            ASK   "Write @W/team.code-workspace": @W/team.code-workspace is protected: what `.code-workspace` says may be run later
+            ASK   "Write @W/.devcontainer.json": @W/.devcontainer.json is protected: what `.devcontainer.json` says may be run later
+            ASK   "Write @W/.claude.json": @W/.claude.json is protected: what `.claude.json` says may be run later
+            ASK   "Write @W/.claude/plugins/x.json": @W/.claude/plugins/x.json is protected: what `.claude` says may be run later
+            ASK   "Write @W/.claude/reverie-trust.json": @W/.claude/reverie-trust.json is protected: what `reverie-trust.json` says may be run later
+            ASK   "Write @W/new/HEAD": @W/new/HEAD is protected: what `head` says may be run later
+            allow "Write @W/.config/nextest.toml": edits inside the workspace are accepted in this session
+            allow "Write @W/.github/workflows/test.yml": edits inside the workspace are accepted in this session
+            allow "Write @W/package.json": edits inside the workspace are accepted in this session
+            allow "Write @W/.gitattributes": edits inside the workspace are accepted in this session
+            allow "Write @W/src/header.rs": edits inside the workspace are accepted in this session
+            allow "Write @W/hooks/use.ts": edits inside the workspace are accepted in this session
+            allow "Write @W/config": edits inside the workspace are accepted in this session
+        "#]],
+    );
+}
+
+/// A `.git` file may lead to a repository of any name, in the workspace too.
+#[test]
+fn a_repository_is_protected_whatever_its_name() {
+    let tree = tree().mode(Mode::AcceptEdits);
+    for part in ["bare/objects", "bare/refs", "bare/hooks", "linked/commondir"] {
+        fs::create_dir_all(tree.expand(&format!("@W/{part}"))).unwrap();
+    }
+    for head in ["bare/HEAD", "linked/HEAD"] {
+        fs::write(tree.expand(&format!("@W/{head}")), "ref: refs/heads/main").unwrap();
+    }
+    std::os::unix::fs::symlink("bare/hooks", tree.expand("@W/scripts")).unwrap();
+    tree.check(
+        &[
+            "Edit @W/bare/config",
+            "Edit @W/bare/hooks/pre-commit",
+            "Edit @W/scripts/pre-commit",
+            "Edit @W/linked/config.worktree",
+            "Edit @W/bare/checkout/src/config",
+            "Edit @W/bare.md",
+        ],
+        expect![[r#"
+            ASK   "Edit @W/bare/config": @W/bare/config is protected: what `.git` says may be run later
+            ASK   "Edit @W/bare/hooks/pre-commit": @W/bare/hooks/pre-commit is protected: what `.git` says may be run later
+            ASK   "Edit @W/scripts/pre-commit": @W/scripts/pre-commit is protected: what `.git` says may be run later
+            ASK   "Edit @W/linked/config.worktree": @W/linked/config.worktree is protected: what `.git` says may be run later
+            allow "Edit @W/bare/checkout/src/config": edits inside the workspace are accepted in this session
+            allow "Edit @W/bare.md": edits inside the workspace are accepted in this session
+        "#]],
+    );
+}
+
+#[test]
+fn the_memory_folder_is_no_place_for_what_another_program_obeys() {
+    tree().check(
+        &["Write @M/.git/config", "Write @M/.envrc", "Write @M/.history./1", "Write @M/notes.md"],
+        expect![[r#"
+            ASK   "Write @M/.git/config": @M/.git/config is protected: what `.git` says may be run later
+            ASK   "Write @M/.envrc": @M/.envrc is protected: what `.envrc` says may be run later
+            DENY  "Write @M/.history./1": `.history` in the memory folder is written by the server alone
+            allow "Write @M/notes.md": it writes in a folder that may be written
+        "#]],
+    );
+}
+
+#[test]
+fn only_a_rule_that_names_a_protected_file_permits_it() {
+    tree().rules(&["Edit(.github/**)", "Edit(.git/hooks/**)", "Edit(src/**)"], &[], &[]).check(
+        &[
+            "Edit @W/.github/test.yml",
+            "Edit @W/.github/.git/config",
+            "Edit @W/.git/hooks/pre-commit",
+            "Edit @W/.git/config",
+            "Edit @W/src/.vscode/tasks.json",
+        ],
+        expect![[r#"
+            allow "Edit @W/.github/test.yml": the rule `Edit(.github/**)` allows it
+            ASK   "Edit @W/.github/.git/config": @W/.github/.git/config is protected: what `.git` says may be run later
+            allow "Edit @W/.git/hooks/pre-commit": the rule `Edit(.git/hooks/**)` allows it
+            ASK   "Edit @W/.git/config": @W/.git/config is protected: what `.git` says may be run later
+            ASK   "Edit @W/src/.vscode/tasks.json": @W/src/.vscode/tasks.json is protected: what `.vscode` says may be run later
+        "#]],
+    );
+}
+
+#[test]
 fn plan_mode_changes_nothing() {
     tree().mode(Mode::Plan).rules(&["Edit", "Bash(cargo test:*)"], &[], &[]).check(
         &[
@@ -164,7 +330,7 @@ fn plan_mode_changes_nothing() {
             DENY  "Edit @W/src/main.rs": plan mode: nothing is changed until the user approves the plan
             DENY  "Write @M/topic.md": plan mode: nothing is changed until the user approves the plan
             DENY  "Bash cargo test": plan mode: only commands that change nothing run until the user approves the plan
-            allow "Look git status": the command changes nothing
+            DENY  "Look git status": plan mode: only commands that change nothing run until the user approves the plan
             allow "TodoWrite": it touches only the session
             ASK   "Read @O/data/list.txt": @O/data/list.txt is outside the workspace
         "#]],
@@ -231,23 +397,88 @@ fn reading_commands_are_free_inside_the_workspace() {
             "Look find / -name x",
             "Look awk '{print $1}' src/main.rs",
             "Look cat @R/notes.txt",
+            "Look cat alias/../../O/data/list.txt",
+            "Look cat out/../data/list.txt",
+            "Look cat < @O/data/list.txt",
+            "Look ls && cat @O/data/list.txt",
+            "Look find . -newer @O/data/list.txt",
+            "Look cat *.rs src/*.rs",
+            "Look cat o*/list.txt",
+            "Look grep -e @O/data src/main.rs",
+            "Look head -n 1 dangling",
         ],
         expect![[r#"
             allow "Look ls": the command changes nothing
             allow "Look cat src/main.rs": the command changes nothing
             allow "Look grep -rn foo src 2>/dev/null": the command changes nothing
             allow "Look cat @W/src/main.rs": the command changes nothing
-            ASK   "Look cat @O/data/list.txt": the command only reads, but `@O/data/list.txt` may be outside the workspace
-            ASK   "Look cat out/list.txt": the command only reads, but `@W/out/list.txt` may be outside the workspace
-            ASK   "Look cat ../O/data/list.txt": the command only reads, but `@W/../O/data/list.txt` may be outside the workspace
-            ASK   "Look cat ~/.ssh/id_rsa": the command only reads, but `@H/.ssh/id_rsa` may be outside the workspace
-            ASK   "Look cat $HOME/.ssh/id_rsa": the command only reads, but `$` may be outside the workspace
-            ASK   "Look grep --file=@O/data/list.txt x": the command only reads, but `@O/data/list.txt` may be outside the workspace
-            ASK   "Look cat @O/*/list.txt": the command only reads, but `@O/*/list.txt` may be outside the workspace
-            ASK   "Look cat ~root/x": the command only reads, but `~root/x` may be outside the workspace
-            ASK   "Look find / -name x": the command only reads, but `/` may be outside the workspace
-            allow "Look awk '{print $1}' src/main.rs": the command changes nothing
+            ASK   "Look cat @O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat out/list.txt": the command only reads, but @W/out/list.txt is a link out of the workspace, to @O/data/list.txt
+            ASK   "Look cat ../O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat ~/.ssh/id_rsa": the command may change something
+            ASK   "Look cat $HOME/.ssh/id_rsa": the command may change something
+            ASK   "Look grep --file=@O/data/list.txt x": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat @O/*/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat ~root/x": the command may change something
+            ASK   "Look find / -name x": the command may change something
+            ASK   "Look awk '{print $1}' src/main.rs": the command may change something
             allow "Look cat @R/notes.txt": the command changes nothing
+            ASK   "Look cat alias/../../O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat out/../data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look cat < @O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look ls && cat @O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            ASK   "Look find . -newer @O/data/list.txt": the command only reads, but @O/data/list.txt is outside the workspace
+            allow "Look cat *.rs src/*.rs": the command changes nothing
+            ASK   "Look cat o*/list.txt": the command only reads, but @W/out/list.txt is a link out of the workspace, to @O/data/list.txt
+            allow "Look grep -e @O/data src/main.rs": the command changes nothing
+            ASK   "Look head -n 1 dangling": the command only reads, but @W/dangling goes through a link that leads nowhere
         "#]],
+    );
+}
+
+#[test]
+fn in_an_untrusted_folder_every_command_is_asked_about_but_what_the_user_allowed() {
+    tree().untrusted().rules(&["Bash(cargo test:*)"], &[], &[]).check(
+        &["Look ls", "Look cat src/main.rs", "Bash cargo test", "Bash cargo build", "Read @W/src/main.rs"],
+        expect![[r#"
+            ASK   "Look ls": this folder is not trusted yet: every command is asked about
+            ASK   "Look cat src/main.rs": this folder is not trusted yet: every command is asked about
+            allow "Bash cargo test": the rule `Bash(cargo test:*)` allows it
+            ASK   "Bash cargo build": the command may change something
+            allow "Read @W/src/main.rs": it reads inside the workspace
+        "#]],
+    );
+}
+
+#[test]
+fn walks_are_asked_about_where_something_below_is_not_to_be_read() {
+    let calls = ["Look grep -rn foo src", "Look grep -Rn foo src", "Look ls src", "Look find . -name x"];
+    tree().check(&calls, expect![[r#"
+        allow "Look grep -rn foo src": the command changes nothing
+        ASK   "Look grep -Rn foo src": the command only reads, but follows links, which may lead out of the workspace
+        allow "Look ls src": the command changes nothing
+        allow "Look find . -name x": the command changes nothing
+    "#]]);
+    tree().rules(&[], &[], &["Read(.env)"]).check(&calls, expect![[r#"
+        ASK   "Look grep -rn foo src": the command only reads, but below @W/src may be files that the rule `Read(.env)` is about
+        ASK   "Look grep -Rn foo src": the command only reads, but follows links, which may lead out of the workspace
+        allow "Look ls src": the command changes nothing
+        allow "Look find . -name x": the command changes nothing
+    "#]]);
+    tree().rules(&[], &[], &["Edit(.env)"]).check(&calls, expect![[r#"
+        allow "Look grep -rn foo src": the command changes nothing
+        ASK   "Look grep -Rn foo src": the command only reads, but follows links, which may lead out of the workspace
+        allow "Look ls src": the command changes nothing
+        allow "Look find . -name x": the command changes nothing
+    "#]]);
+    let mut tree = tree();
+    tree.policy.roots = vec![tree.policy.home.clone()];
+    tree.check(
+        &["Look grep -rn foo .", "Look grep -rn foo src", "Look cat .ssh/id_rsa"],
+        expect![[r#"
+        ASK   "Look grep -rn foo .": the command only reads, but credentials may lie below @H
+        allow "Look grep -rn foo src": the command changes nothing
+        ASK   "Look cat .ssh/id_rsa": the command may change something
+    "#]],
     );
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{Rules, testing::tree};
+use crate::{Mode, Rules, testing::tree};
 
 #[test]
 fn an_allowed_prefix_covers_one_plain_command_only() {
@@ -260,23 +260,23 @@ fn an_allowed_folder_does_not_reach_through_links_or_to_protected_files() {
 #[test]
 fn tools_without_files_are_matched_by_name() {
     tree().rules(&["mcp__tickets"], &[], &["TodoWrite"]).check(
-        &["McpTool", "TodoWrite"],
+        &["McpCall mcp__tickets__close", "TodoWrite"],
         expect![[r#"
-        allow "McpTool": the rule `mcp__tickets` allows it
+        allow "McpCall mcp__tickets__close": the rule `mcp__tickets` allows it
         DENY  "TodoWrite": the rule `TodoWrite` denies it
     "#]],
     );
     tree().rules(&[], &["mcp__tickets__close"], &[]).check(
-        &["McpTool"],
+        &["McpCall mcp__tickets__close"],
         expect![[r#"
-        ASK   "McpTool": the rule `mcp__tickets__close` asks for it
+        ASK   "McpCall mcp__tickets__close": the rule `mcp__tickets__close` asks for it
     "#]],
     );
     tree().rules(&[], &[], &["mcp__tick"]).check(
-        &["McpTool"],
+        &["McpCall mcp__tickets__close"],
         expect![[r#"
-        allow "McpTool": it touches only the session
-    "#]],
+            ASK   "McpCall mcp__tickets__close": `mcp__tickets__close` is a tool of another program
+        "#]],
     );
 }
 
@@ -291,6 +291,9 @@ fn rules_that_cannot_be_read_are_reported_and_left_out() {
             "Read([)",
             "Edit(../x)",
             "WebFetch(domain:example.com)",
+            "WebFetch(example.com)",
+            "WebFetch(domain:exa mple)",
+            "mcp__tickets__*",
             "Read()",
         ],
         vec![],
@@ -301,12 +304,95 @@ fn rules_that_cannot_be_read_are_reported_and_left_out() {
     expect![[r#"
         Bash(ls:*)
         WebFetch(domain:example.com)
+        mcp__tickets__*
         Read()
 
         the rule `Bash(ls` is not understood: the closing parenthesis is missing
         the rule `(x)` is not understood: it must begin with the name of a tool, as in `Bash(cargo test:*)`
         the rule `` is not understood: it must begin with the name of a tool, as in `Bash(cargo test:*)`
         the rule `Read([)` is not understood: unclosed character class; missing ']'
-        the rule `Edit(../x)` is not understood: `..` is not allowed in a pattern"#]]
+        the rule `Edit(../x)` is not understood: `..` is not allowed in a pattern
+        the rule `WebFetch(example.com)` is not understood: it must name a domain, as in `WebFetch(domain:example.com)`
+        the rule `WebFetch(domain:exa mple)` is not understood: a domain is a name such as `example.com` or `*.example.com`"#]]
     .assert_eq(&format!("{}\n\n{}", rules.join("\n"), errors.join("\n")));
+}
+
+#[test]
+fn pages_are_allowed_by_domain_searches_and_servers_by_name() {
+    let calls = [
+        "Fetch example.com",
+        "Fetch EXAMPLE.com.",
+        "Fetch www.example.com",
+        "Fetch notexample.com",
+        "Fetch docs.rs",
+        "Fetch a.docs.rs",
+        "Search rust",
+        "McpRead mcp__tickets__list",
+        "McpCall mcp__tickets__close",
+        "McpCall mcp__ticketsmith__close",
+        "McpCall mcp__files__write",
+    ];
+    tree().check(
+        &calls,
+        expect![[r#"
+        ASK   "Fetch example.com": it fetches a page from example.com
+        ASK   "Fetch EXAMPLE.com.": it fetches a page from EXAMPLE.com.
+        ASK   "Fetch www.example.com": it fetches a page from www.example.com
+        ASK   "Fetch notexample.com": it fetches a page from notexample.com
+        ASK   "Fetch docs.rs": it fetches a page from docs.rs
+        ASK   "Fetch a.docs.rs": it fetches a page from a.docs.rs
+        ASK   "Search rust": it searches the web
+        ASK   "McpRead mcp__tickets__list": `mcp__tickets__list` is a tool of another program
+        ASK   "McpCall mcp__tickets__close": `mcp__tickets__close` is a tool of another program
+        ASK   "McpCall mcp__ticketsmith__close": `mcp__ticketsmith__close` is a tool of another program
+        ASK   "McpCall mcp__files__write": `mcp__files__write` is a tool of another program
+    "#]],
+    );
+    let allowed =
+        ["WebFetch(domain:example.com)", "WebFetch(domain:*.docs.rs)", "WebSearch", "mcp__tickets__*"];
+    tree().rules(&allowed, &[], &[]).check(
+        &calls,
+        expect![[r#"
+        allow "Fetch example.com": the rule `WebFetch(domain:example.com)` allows it
+        allow "Fetch EXAMPLE.com.": the rule `WebFetch(domain:example.com)` allows it
+        ASK   "Fetch www.example.com": it fetches a page from www.example.com
+        ASK   "Fetch notexample.com": it fetches a page from notexample.com
+        ASK   "Fetch docs.rs": it fetches a page from docs.rs
+        allow "Fetch a.docs.rs": the rule `WebFetch(domain:*.docs.rs)` allows it
+        allow "Search rust": the rule `WebSearch` allows it
+        allow "McpRead mcp__tickets__list": the rule `mcp__tickets__*` allows it
+        allow "McpCall mcp__tickets__close": the rule `mcp__tickets__*` allows it
+        ASK   "McpCall mcp__ticketsmith__close": `mcp__ticketsmith__close` is a tool of another program
+        ASK   "McpCall mcp__files__write": `mcp__files__write` is a tool of another program
+    "#]],
+    );
+    tree().rules(&["WebFetch"], &["mcp__files__write"], &["WebFetch(domain:example.com)"]).check(
+        &calls,
+        expect![[r#"
+            DENY  "Fetch example.com": the rule `WebFetch(domain:example.com)` denies it
+            DENY  "Fetch EXAMPLE.com.": the rule `WebFetch(domain:example.com)` denies it
+            DENY  "Fetch www.example.com": the rule `WebFetch(domain:example.com)` denies it
+            allow "Fetch notexample.com": the rule `WebFetch` allows it
+            allow "Fetch docs.rs": the rule `WebFetch` allows it
+            allow "Fetch a.docs.rs": the rule `WebFetch` allows it
+            ASK   "Search rust": it searches the web
+            ASK   "McpRead mcp__tickets__list": `mcp__tickets__list` is a tool of another program
+            ASK   "McpCall mcp__tickets__close": `mcp__tickets__close` is a tool of another program
+            ASK   "McpCall mcp__ticketsmith__close": `mcp__ticketsmith__close` is a tool of another program
+            ASK   "McpCall mcp__files__write": the rule `mcp__files__write` asks for it
+        "#]],
+    );
+    tree().mode(Mode::Plan).rules(&allowed, &[], &[]).check(&calls, expect![[r#"
+        allow "Fetch example.com": the rule `WebFetch(domain:example.com)` allows it
+        allow "Fetch EXAMPLE.com.": the rule `WebFetch(domain:example.com)` allows it
+        ASK   "Fetch www.example.com": it fetches a page from www.example.com
+        ASK   "Fetch notexample.com": it fetches a page from notexample.com
+        ASK   "Fetch docs.rs": it fetches a page from docs.rs
+        allow "Fetch a.docs.rs": the rule `WebFetch(domain:*.docs.rs)` allows it
+        allow "Search rust": the rule `WebSearch` allows it
+        allow "McpRead mcp__tickets__list": the rule `mcp__tickets__*` allows it
+        DENY  "McpCall mcp__tickets__close": plan mode: only tools that say they change nothing run until the user approves the plan
+        DENY  "McpCall mcp__ticketsmith__close": plan mode: only tools that say they change nothing run until the user approves the plan
+        DENY  "McpCall mcp__files__write": plan mode: only tools that say they change nothing run until the user approves the plan
+    "#]]);
 }

@@ -47,6 +47,10 @@ fn suggestions_fit_the_call_and_little_else() {
         "Grep @O/data",
         "Read @H/.ssh/id_rsa",
         "TodoWrite",
+        "Fetch docs.rs",
+        "Search rust",
+        "McpCall mcp__tickets__close",
+        "Look git log --oneline",
     ];
     let mut lines = String::new();
     for call in calls {
@@ -99,6 +103,10 @@ fn suggestions_fit_the_call_and_little_else() {
         "Grep @O/data" → Read(/@O/data/**)
         "Read @H/.ssh/id_rsa" → Read(/@H/.ssh/id_rsa)
         "TodoWrite" → TodoWrite
+        "Fetch docs.rs" → WebFetch(domain:docs.rs)
+        "Search rust" → WebSearch
+        "McpCall mcp__tickets__close" → mcp__tickets__close
+        "Look git log --oneline" → Bash(git log:*)
     "#]]
     .assert_eq(&lines);
 }
