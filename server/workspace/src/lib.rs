@@ -3,6 +3,7 @@
 //! Reads go through open buffers; writes go to the editor for open documents and atomically to disk for closed
 //! ones. Never runs a tool, never knows JSON-RPC: the editor is the trait [`Editor`].
 
+mod beneath;
 mod buffers;
 pub mod editor;
 mod edits;
@@ -11,11 +12,13 @@ mod fingerprint;
 mod format;
 mod position;
 mod read;
+mod temporary;
 #[cfg(test)]
 mod testing;
 mod workspace;
 mod write;
 
+pub use beneath::{Beneath, BeneathError, Refusal, Relative};
 pub use buffers::{ContentChange, DocumentInfo};
 pub use editor::{EditRefused, Editor, Encoding, NoEditor, Position, Range, TextEdit};
 pub use error::{DocumentError, ReadError, WriteError};

@@ -2,23 +2,18 @@
 //!
 //! The new content goes to a temporary file in the same folder, is synced, and takes the place of the old file by
 //! a rename; then the folder is synced. So a reader, a crash or a full disk meets the old or the new content,
-//! never a mixture. Mode, owner, group and extended attributes (access lists among them) are copied, as far as the
-//! system lets us. A symbolic link stays and its target is replaced. Other hard links of the file keep the old
-//! content: the price of atomicity. All steps work on one handle of the folder, so that a folder that is swapped
-//! meanwhile does not lead the write elsewhere.
+//! never a mixture. What the old file has besides its content is kept (`temporary.rs`). A symbolic link stays and its
+//! target is replaced. Other hard links of the file keep the old content: the price of atomicity. All steps work on one
+//! handle of the folder, so that a folder that is swapped meanwhile does not lead the write elsewhere.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{
-    Access, AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, accessat, fchown, fgetxattr,
-    flistxattr, fsetxattr, fsync, linkat, openat, renameat, renameat_with, unlinkat,
-};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fsync, openat};
 use rustix::io::Errno;
 
 use crate::edits::{apply, hunks};
@@ -26,6 +21,7 @@ use crate::error::{ReadError, WriteError};
 use crate::fingerprint::{Fingerprint, hash};
 use crate::format;
 use crate::read;
+use crate::temporary::Temporary;
 
 /// How a write to disk ended.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ pub(crate) fn replace(
     }
     let mut temporary = Temporary::create(&place.folder, Mode::RUSR | Mode::WUSR)?;
     temporary.file.write_all(&new_bytes)?;
-    copy_attributes(&file, &metadata, &temporary.file)?;
+    temporary.take_attributes(&file, &metadata)?;
     temporary.file.sync_all()?;
     let fingerprint = fingerprint_after(&temporary.file, &new_raw)?;
     if !closed() {
@@ -177,97 +173,6 @@ fn fingerprint_after(file: &File, raw: &str) -> Result<Fingerprint, WriteError> 
 fn sync(folder: impl rustix::fd::AsFd) {
     if let Err(error) = fsync(folder) {
         tracing::debug!(%error, "the folder was not synced");
-    }
-}
-
-/// Gives the new file what the old one has besides its content.
-fn copy_attributes(from: &File, old: &Metadata, to: &File) -> Result<(), WriteError> {
-    let new = to.metadata()?;
-    let mut mode = old.mode() & 0o7777;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        let (owner, group) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        if fchown(to, Some(owner), Some(group)).is_err() {
-            // Only root gives files away; the group often works. Under another owner the file must not carry on
-            // rights that were meant for the first.
-            mode &= 0o1777;
-            if fchown(to, None, Some(group)).is_err() {
-                tracing::debug!("owner and group of the file could not be kept");
-            }
-        }
-    }
-    to.set_permissions(std::fs::Permissions::from_mode(mode))?;
-    copy_extended_attributes(from, to);
-    Ok(())
-}
-
-fn copy_extended_attributes(from: &File, to: &File) {
-    let mut names = vec![0; 64 << 10];
-    let Ok(length) = flistxattr(from, &mut names) else { return };
-    let names = names.get(..length).unwrap_or_default();
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let mut value = vec![0; 64 << 10];
-        let copied = fgetxattr(from, name, &mut value).and_then(|length| {
-            fsetxattr(to, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())
-        });
-        if let Err(error) = copied {
-            tracing::debug!(name = %String::from_utf8_lossy(name), %error, "an extended attribute was not kept");
-        }
-    }
-}
-
-/// A file that is gone when dropped, unless it was given its place.
-struct Temporary<'a> {
-    folder: &'a OwnedFd,
-    name: String,
-    file: File,
-    placed: bool,
-}
-
-impl<'a> Temporary<'a> {
-    fn create(folder: &'a OwnedFd, mode: Mode) -> Result<Self, WriteError> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        loop {
-            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".reverie-{}-{number}.tmp", std::process::id());
-            match openat(folder, &name, flags, mode) {
-                Ok(file) => return Ok(Self { folder, name, file: file.into(), placed: false }),
-                // Left by a process of the same number that was killed.
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(std::io::Error::from(error).into()),
-            }
-        }
-    }
-
-    fn rename_over(mut self, name: &OsStr) -> Result<(), WriteError> {
-        renameat(self.folder, &self.name, self.folder, name).map_err(std::io::Error::from)?;
-        self.placed = true;
-        Ok(())
-    }
-
-    /// Fails if there is a file by this name.
-    fn rename_to_new(mut self, name: &OsStr) -> Result<(), WriteError> {
-        match renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::NOREPLACE) {
-            Ok(()) => self.placed = true,
-            // The file system does not know the flag. A link is as exclusive, and dropping removes the other name.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-                linkat(self.folder, &self.name, self.folder, name, AtFlags::empty())
-                    .map_err(std::io::Error::from)?;
-            }
-            Err(error) => return Err(std::io::Error::from(error).into()),
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Temporary<'_> {
-    fn drop(&mut self) {
-        if self.placed {
-            return;
-        }
-        if let Err(error) = unlinkat(self.folder, &self.name, AtFlags::empty()) {
-            tracing::warn!(name = self.name, %error, "a temporary file was left behind");
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use rustix::fs::XattrFlags;
 
 use super::*;
 use crate::testing::Random;
