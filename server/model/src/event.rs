@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use conversation::{Block, StopReason, Usage};
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 use thiserror::Error;
 
 pub type EventStream = BoxStream<'static, Result<Event, ModelError>>;
@@ -43,6 +44,8 @@ pub enum Delta {
     Signature(String),
     /// A piece of a tool's input; the input is complete when its block is finished.
     InputJson(String),
+    /// Where the text before it comes from, as the provider says it: `url`, `title`, `cited_text`. For showing.
+    Citation(Value),
 }
 
 #[derive(Clone, Debug, Error)]

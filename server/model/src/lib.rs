@@ -18,11 +18,13 @@ mod sse;
 mod test_server;
 #[cfg(test)]
 mod testing;
+pub mod web_search;
 
 pub use catalogue::{ModelSpec, Prices};
 pub use event::{Delta, Event, EventStream, ModelError, Transient};
 pub use models::{Models, Resolved};
 pub use request::{QuerySource, Request, SystemBlock, ToolDefinition};
+pub use web_search::SearchStep;
 
 use futures_util::future::BoxFuture;
 

@@ -29,6 +29,7 @@ pub struct SystemBlock {
 pub struct ToolDefinition {
     pub name: String,
     pub description: String,
+    /// JSON schema; of a tool that the provider runs itself its parameters (see `web_search`).
     pub input_schema: serde_json::Value,
 }
 
@@ -36,12 +37,15 @@ pub struct ToolDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuerySource {
     Main,
+    /// A search of the web by itself.
+    WebSearch,
 }
 
 impl QuerySource {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Main => "main",
+            Self::WebSearch => "web_search",
         }
     }
 }

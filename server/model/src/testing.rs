@@ -56,6 +56,7 @@ impl Outcome {
                     Delta::Thinking(text) => writeln!(out, "{index} thinking {text:?}"),
                     Delta::Signature(text) => writeln!(out, "{index} signature {text:?}"),
                     Delta::InputJson(text) => writeln!(out, "{index} input {text:?}"),
+                    Delta::Citation(citation) => writeln!(out, "{index} citation {citation}"),
                 },
                 Event::BlockFinished { index } => writeln!(out, "{index} ends"),
                 Event::Finished { stop_reason, usage } => writeln!(out, "finished {stop_reason:?} {usage:?}"),

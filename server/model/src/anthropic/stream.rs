@@ -142,7 +142,12 @@ impl Messages {
             (_, "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta") => {
                 return Err(self.senseless("a piece of another kind than its block"));
             }
-            // Citations and whatever comes next: nothing we show or send back.
+            // Not sent back: what is cited goes back in the results of the search.
+            (Open::Text, "citations_delta") => {
+                let Some(citation) = delta.get("citation") else { return Ok(()) };
+                Delta::Citation(citation.clone())
+            }
+            // Whatever comes next: nothing we show or send back.
             _ => return Ok(()),
         };
         events.push_back(Event::BlockDelta { index, delta: piece });

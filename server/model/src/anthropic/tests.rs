@@ -38,7 +38,7 @@ fn recorded_answers() {
 
 #[test]
 fn an_answer_cut_at_any_byte_is_whole_or_can_be_tried_again() {
-    for name in ["text.sse", "tools.sse", "thinking.sse", "server_tool.sse", "crlf.sse"] {
+    for name in ["text.sse", "tools.sse", "thinking.sse", "server_tool.sse", "web_search.sse", "crlf.sse"] {
         let body = fixture(name);
         let whole = decode(vec![body.clone()]);
         let mut complete = 0;

@@ -72,15 +72,24 @@ struct Body<'a> {
 
 fn tools<S: Serializer>(tools: &[ToolDefinition], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Tool<'a> {
-        name: &'a str,
-        description: &'a str,
-        input_schema: &'a Value,
+    #[serde(untagged)]
+    enum Tool<'a> {
+        Ours {
+            name: &'a str,
+            description: &'a str,
+            input_schema: &'a Value,
+        },
+        Providers {
+            name: &'a str,
+            #[serde(flatten)]
+            parameters: &'a Map<String, Value>,
+        },
     }
-    serializer.collect_seq(tools.iter().map(|tool| Tool {
-        name: &tool.name,
-        description: &tool.description,
-        input_schema: &tool.input_schema,
+    serializer.collect_seq(tools.iter().map(|tool| match tool.provider_parameters() {
+        Some(parameters) => Tool::Providers { name: &tool.name, parameters },
+        None => {
+            Tool::Ours { name: &tool.name, description: &tool.description, input_schema: &tool.input_schema }
+        }
     }))
 }
 

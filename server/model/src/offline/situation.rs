@@ -166,6 +166,8 @@ fn result_text(content: &ResultContent) -> String {
         ResultContent::Blocks(blocks) => {
             let texts = blocks.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(text.as_str()),
+                Block::Image { .. } => Some("(an image, which the offline model cannot see)"),
+                Block::Document { .. } => Some("(a document, which the offline model cannot read)"),
                 _ => None,
             });
             texts.collect::<Vec<_>>().join("\n")

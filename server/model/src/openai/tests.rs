@@ -106,11 +106,42 @@ fn request() -> Request {
 #[test]
 fn the_body() {
     let body = String::from_utf8(wire::body(&request(), wire::OutputLimit::MaxTokens).unwrap()).unwrap();
-    expect![[r#"{"model":"qwen3:8b","messages":[{"role":"system","content":"one\n\ntwo"},{"role":"user","content":"<system-reminder>\n\nhi"},{"role":"assistant","content":"","tool_calls":[{"type":"function","id":"a","function":{"name":"Read","arguments":"{\"n\":1}"}},{"type":"function","id":"b","function":{"name":"Read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"output"},{"role":"tool","tool_call_id":"b","content":"see"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"and?"}]},{"role":"assistant","content":"done\n\nreally"},{"role":"user","content":"(a document that this model cannot read)"}],"tools":[{"type":"function","function":{"name":"Read","description":"reads","parameters":{"type":"object"}}}],"max_tokens":10,"stream":true,"stream_options":{"include_usage":true}}"#]].assert_eq(&body);
+    expect![[r#"{"model":"qwen3:8b","messages":[{"role":"system","content":"one\n\ntwo"},{"role":"user","content":"<system-reminder>\n\nhi"},{"role":"assistant","content":"","tool_calls":[{"type":"function","id":"a","function":{"name":"Read","arguments":"{\"n\":1}"}},{"type":"function","id":"b","function":{"name":"Read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"output"},{"role":"tool","tool_call_id":"b","content":"see\n\n(image 1 of the next message)"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"and?"}]},{"role":"assistant","content":"done\n\nreally"},{"role":"user","content":"(a document, which this model cannot read)"}],"tools":[{"type":"function","function":{"name":"Read","description":"reads","parameters":{"type":"object"}}}],"max_tokens":10,"stream":true,"stream_options":{"include_usage":true}}"#]].assert_eq(&body);
     let limit = wire::OutputLimit::of_server;
     assert_eq!(limit("https://api.openai.com"), wire::OutputLimit::MaxCompletionTokens);
     assert_eq!(limit("http://127.0.0.1:8080"), wire::OutputLimit::MaxTokens);
     assert_eq!(limit("http://notopenai.com"), wire::OutputLimit::MaxTokens);
+}
+
+#[test]
+fn images_and_documents_of_tools_and_of_the_user() {
+    let image = |data: &str| Block::Image {
+        source: json!({"type": "base64", "media_type": "image/png", "data": data}),
+    };
+    let document = |kind: &str, media_type: &str| Block::Document {
+        source: json!({"type": kind, "media_type": media_type, "data": "words"}),
+    };
+    let result = |id: &str, blocks| Block::ToolResult {
+        tool_use_id: id.to_owned(),
+        content: ResultContent::Blocks(blocks),
+        is_error: false,
+    };
+    let content = vec![
+        result("a", vec![image("A"), Block::text("and"), image("B")]),
+        result("b", vec![document("base64", "application/pdf"), document("text", "text/plain"), image("C")]),
+        result("c", vec![Block::Image { source: json!({}) }]),
+        Block::text("look"),
+        image("D"),
+        document("base64", "application/pdf"),
+    ];
+    let request = Request {
+        tools: vec![ToolDefinition::web_search(5)].into(),
+        system: Vec::new().into(),
+        messages: vec![RequestMessage { role: Role::User, content }],
+        ..request()
+    };
+    let body = String::from_utf8(wire::body(&request, wire::OutputLimit::MaxTokens).unwrap()).unwrap();
+    expect![[r#"{"model":"qwen3:8b","messages":[{"role":"tool","tool_call_id":"a","content":"(image 1 of the next message)\n\nand\n\n(image 2 of the next message)"},{"role":"tool","tool_call_id":"b","content":"(a PDF document, which this model cannot read)\n\nwords\n\n(image 3 of the next message)"},{"role":"tool","tool_call_id":"c","content":""},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,A"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,B"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,C"}},{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,D"}},{"type":"text","text":"(a PDF document, which this model cannot read)"}]}],"max_tokens":10,"stream":true,"stream_options":{"include_usage":true}}"#]].assert_eq(&body);
 }
 
 #[tokio::test]

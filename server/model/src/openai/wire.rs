@@ -1,6 +1,8 @@
 //! A request as chat completions want it. The mapping loses what the other side has no word for: thinking,
 //! unknown blocks, cache marks.
 
+use std::borrow::Cow;
+
 use conversation::{Block, RequestMessage, ResultContent, Role};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -35,10 +37,12 @@ pub(super) fn body(request: &Request, limit: OutputLimit) -> Result<Vec<u8>, ser
             Role::Assistant => messages.extend(assistant(message)),
         }
     }
+    // Another provider's own tools mean nothing here.
+    let offered = request.tools.iter().filter(|tool| tool.provider_parameters().is_none());
     serde_json::to_vec(&Body {
         model: &request.model,
         messages,
-        tools: request.tools.iter().map(Tool::new).collect(),
+        tools: offered.map(Tool::new).collect(),
         max_tokens: max(OutputLimit::MaxTokens),
         max_completion_tokens: max(OutputLimit::MaxCompletionTokens),
         stream: true,
@@ -146,9 +150,10 @@ fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Erro
     serializer.serialize_str(&text)
 }
 
-/// Tool results become messages of their own, right behind the calls; their images cannot go with them and join
-/// the user's words.
+/// Tool results become messages of their own, right behind the calls. A tool's message takes text only: its images
+/// follow in the user's, before the user's own words, and the text says so.
 fn add_user_side<'a>(message: &'a RequestMessage, messages: &mut Vec<Message<'a>>) {
+    let mut images = Vec::new();
     let mut parts = Vec::new();
     for block in &message.content {
         let Block::ToolResult { tool_use_id, content, .. } = block else {
@@ -157,17 +162,12 @@ fn add_user_side<'a>(message: &'a RequestMessage, messages: &mut Vec<Message<'a>
         };
         let text = match content {
             ResultContent::Text(text) => text.clone(),
-            ResultContent::Blocks(blocks) => {
-                let is_text = |block: &&Block| matches!(block, Block::Text { .. });
-                parts.extend(blocks.iter().filter(|block| !is_text(block)).filter_map(part));
-                join(blocks.iter().filter_map(|block| match block {
-                    Block::Text { text } => Some(text.as_str()),
-                    _ => None,
-                }))
-            }
+            ResultContent::Blocks(blocks) => result_text(blocks, &mut images),
         };
         messages.push(Message::Tool { tool_call_id: tool_use_id, content: text });
     }
+    images.append(&mut parts);
+    let parts = images;
     if parts.is_empty() {
         return;
     }
@@ -180,6 +180,22 @@ fn add_user_side<'a>(message: &'a RequestMessage, messages: &mut Vec<Message<'a>
         .collect();
     let content = texts.map_or(Content::Parts(parts), |texts| Content::Text(join(texts.into_iter())));
     messages.push(Message::User { content });
+}
+
+/// The text of a tool's message; its images are put aside.
+fn result_text<'a>(blocks: &'a [Block], images: &mut Vec<Part<'a>>) -> String {
+    let texts: Vec<Cow<'_, str>> = blocks
+        .iter()
+        .filter_map(|block| match (block, part(block)?) {
+            (Block::Image { .. }, image) => {
+                images.push(image);
+                Some(Cow::Owned(format!("(image {} of the next message)", images.len())))
+            }
+            (_, Part::Text { text }) => Some(Cow::Borrowed(text)),
+            (_, Part::ImageUrl { .. }) => None,
+        })
+        .collect();
+    join(texts.iter().map(AsRef::as_ref))
 }
 
 fn part(block: &Block) -> Option<Part<'_>> {
@@ -195,12 +211,22 @@ fn part(block: &Block) -> Option<Part<'_>> {
             };
             Some(Part::ImageUrl { image_url: ImageUrl { url } })
         }
-        Block::Document { .. } => Some(Part::Text { text: "(a document that this model cannot read)" }),
+        Block::Document { source } => Some(Part::Text { text: document_text(source) }),
         Block::Thinking { .. }
         | Block::RedactedThinking { .. }
         | Block::ToolUse { .. }
         | Block::ToolResult { .. }
         | Block::Unknown(_) => None,
+    }
+}
+
+/// Plain text is text; of anything else, such as a PDF, chat completions know nothing.
+fn document_text(source: &Value) -> &str {
+    let field = |name: &str| source.get(name).and_then(Value::as_str);
+    match (field("type"), field("media_type"), field("data")) {
+        (Some("text"), _, Some(text)) => text,
+        (_, Some("application/pdf"), _) => "(a PDF document, which this model cannot read)",
+        _ => "(a document, which this model cannot read)",
     }
 }
 

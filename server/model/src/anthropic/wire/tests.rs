@@ -118,6 +118,45 @@ fn blocks_of_every_kind() {
 }
 
 #[test]
+fn the_providers_own_search_and_its_blocks() {
+    let call = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}, "caller": {"type": "direct"}});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "url": "u", "encrypted_content": "e==", "page_age": null}]});
+    let request = Request {
+        tools: vec![ToolDefinition::web_search(5)].into(),
+        ..request(vec![
+            message(Role::User, vec![Block::text("hi")]),
+            message(
+                Role::Assistant,
+                vec![Block::text("so"), Block::Unknown(call), Block::Unknown(found), Block::text("it is ")],
+            ),
+        ])
+    };
+    check(
+        &request,
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"tools":[{"name":"web_search","type":"web_search_20250305","max_uses":5}],"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"},"caller":{"type":"direct"}},{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","url":"u","encrypted_content":"e==","page_age":null}]},{"type":"text","text":"it is","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+}
+
+#[test]
+fn documents_and_images_in_results() {
+    let content = ResultContent::Blocks(vec![
+        Block::Image { source: json!({"type": "base64", "media_type": "image/png", "data": "AA=="}) },
+        Block::Document {
+            source: json!({"type": "base64", "media_type": "application/pdf", "data": "AA=="}),
+        },
+    ]);
+    let result = Block::ToolResult { tool_use_id: "t".to_owned(), content, is_error: false };
+    check(
+        &request(vec![message(Role::User, vec![result])]),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA=="}}],"cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+}
+
+#[test]
 fn a_continued_answer_ends_without_blanks() {
     check(
         &request(vec![
