@@ -1,20 +1,18 @@
 //! `AskUser`: a question that only the user can answer.
 
-use futures_util::future::BoxFuture;
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
-    schema,
-    tool::{Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{ToolContext, ToolFailure, ToolOutput},
+    typed::Typed,
 };
 
 /// Asks the user a question and waits for the answer. Use it when a choice is the user's and the answer cannot
 /// be found by looking.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     question: String,
     /// Answers to choose from; the user may still answer freely.
     options: Option<Vec<String>>,
@@ -22,51 +20,32 @@ struct Input {
 
 pub struct AskUser;
 
-const NAME: &str = "AskUser";
+impl Typed for AskUser {
+    const NAME: &'static str = "AskUser";
+    type Input = Input;
 
-impl Tool for AskUser {
-    fn name(&self) -> &'static str {
-        NAME
+    fn check(input: &Input) -> Result<(), ToolFailure> {
+        if input.question.trim().is_empty() {
+            return Err(ToolFailure("question is empty; ask something".to_owned()));
+        }
+        Ok(())
     }
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
+    fn access(_input: &Input, _context: &ToolContext) -> Result<Access, ToolFailure> {
+        Ok(Access::Session)
     }
 
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
-    }
-
-    fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
-        parse(input).map(|_| Access::Session)
-    }
-
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let Input { question, options } = parse(&input)?;
-            let asking = context.host.ask_user(question, options.unwrap_or_default());
-            let answer = tokio::select! {
-                answer = asking => answer,
-                () = context.cancel.cancelled() => {
-                    return Err(ToolFailure("cancelled before the user answered".to_owned()));
-                }
-            };
-            match answer {
-                Some(answer) => Ok(ToolOutput::text(answer)),
-                None => Err(ToolFailure(
-                    "nobody can answer now; go on with what seems best, and say what you assumed".to_owned(),
-                )),
-            }
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let asking = context.host.ask_user(input.question, input.options.unwrap_or_default());
+        let Some(answer) = context.cancel.run_until_cancelled(asking).await else {
+            return Err(ToolFailure("cancelled before the user answered".to_owned()));
+        };
+        answer.map(ToolOutput::text).ok_or_else(|| {
+            ToolFailure(
+                "nobody can answer now; go on with what seems best, and say what you assumed".to_owned(),
+            )
         })
     }
-}
-
-fn parse(input: &Value) -> Result<Input, ToolFailure> {
-    let input: Input = schema::parse(NAME, input)?;
-    if input.question.trim().is_empty() {
-        return Err(ToolFailure("question is empty; ask something".to_owned()));
-    }
-    Ok(input)
 }
 
 #[cfg(test)]

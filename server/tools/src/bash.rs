@@ -60,23 +60,36 @@ impl Tool for Bash {
         schema::input_schema::<Input>()
     }
 
-    fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
+    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
         let input = parse(input)?;
-        Ok(Access::Command { command: input.command, read_only: false })
+        // A job in the background is the session's to keep, so it never is mere reading.
+        let judgement = if input.in_background() { None } else { context.shell.judge(&input.command) };
+        let judged = judgement.map(|judgement| judgement.judged.clone());
+        Ok(Access::Command { command: input.command, judged })
     }
 
     fn preview(&self, input: &Value, _context: &ToolContext) -> Option<Preview> {
         parse(input).ok().map(|input| Preview::Command(input.command))
     }
 
+    fn stays(&self, input: &Value) -> bool {
+        parse(input).is_ok_and(|input| input.in_background())
+    }
+
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         Box::pin(async move {
             let input = parse(&input)?;
-            if input.run_in_background == Some(true) {
-                return start_in_background(&input.command, &context);
+            if input.in_background() {
+                return start_in_background(&input.command, &context).await;
             }
             run_and_wait(&input, &context).await
         })
+    }
+}
+
+impl Input {
+    fn in_background(&self) -> bool {
+        self.run_in_background == Some(true)
     }
 }
 
@@ -91,8 +104,8 @@ fn parse(input: &Value) -> Result<Input, ToolFailure> {
     Ok(input)
 }
 
-fn start_in_background(command: &str, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
-    let (id, started) = context.shell.start_in_background(command)?;
+async fn start_in_background(command: &str, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
+    let (id, started) = context.shell.start_in_background(command).await?;
     let mut text = format!("Started in the background with the id {id}. Read its output with BashOutput.");
     if let Some(lost) = &started.lost_folder {
         text.push_str(&format!("\n{}", lost_folder_note(lost, context)));
@@ -109,7 +122,11 @@ async fn run_and_wait(input: &Input, context: &ToolContext) -> Result<ToolOutput
         Some(milliseconds) => Duration::from_millis(milliseconds).min(MAX_TIMEOUT),
     };
     let manner = Manner::Foreground { limit, progress: context.progress.clone() };
-    let Started { job, lost_folder } = context.shell.start(&input.command, manner)?;
+    let judgement = context.shell.judgement(&input.command);
+    let Started { job, lost_folder } = match &judgement {
+        Some(judgement) => context.shell.start_judged(judgement, manner)?,
+        None => context.shell.start(&input.command, manner)?,
+    };
     let guard = job.stop_on_drop();
     let ending = tokio::select! {
         biased;
@@ -120,12 +137,17 @@ async fn run_and_wait(input: &Input, context: &ToolContext) -> Result<ToolOutput
         }
     };
     guard.disarm();
+    if let Some(refusal) = job.refusal() {
+        return Err(refusal);
+    }
 
     let mut notes: Vec<String> = Vec::new();
     notes.extend(lost_folder.map(|lost| lost_folder_note(&lost, context)));
     notes.extend(ending_note(&ending, limit));
     notes.extend(leftovers_note(ending.leftovers));
-    notes.extend(move_to(ending.folder.as_deref(), context));
+    // What was judged cannot move, and may run beside others.
+    let moved = ending.folder.as_deref().filter(|_| judgement.is_none());
+    notes.extend(move_to(moved, context));
     let output = job.text(MAX_OUTPUT_CHARS);
     let exit_code = ending.exit_code();
     Ok(ToolOutput {
@@ -152,10 +174,11 @@ fn ending_note(ending: &Ending, limit: Duration) -> Option<String> {
             Some(format!("stopped after the timeout of {} s; this is the output so far", limit.as_secs_f64()))
         }
         (Cause::Stopped, _) => Some("stopped because the call was cancelled".to_owned()),
+        (Cause::Swarmed, _) => Some("stopped because it had started thousands of processes".to_owned()),
         (Cause::Ended, Some(ShellEnd::Exited(0))) => None,
         (Cause::Ended, Some(ShellEnd::Exited(code))) => Some(format!("exit code {code}")),
         (Cause::Ended, Some(ShellEnd::Signalled(signal))) => Some(format!("killed by signal {signal}")),
-        (Cause::Ended, None) => Some("exit code unknown".to_owned()),
+        (Cause::Ended | Cause::NeverRan, _) => Some("exit code unknown".to_owned()),
     }
 }
 

@@ -57,7 +57,10 @@ pub(crate) fn report(job: &Job) -> ToolOutput {
         JobStatus::Running => ("still running".to_owned(), None),
         JobStatus::Exited { code } => (format!("ended with exit code {code}"), Some(code)),
         JobStatus::Signalled { signal } => (format!("ended by signal {signal}"), Some(128 + signal)),
-        JobStatus::Killed => ("was stopped".to_owned(), None),
+        JobStatus::Killed => match job.refusal() {
+            Some(ToolFailure(words)) => (words, None),
+            None => ("was stopped".to_owned(), None),
+        },
     };
     let nothing = if output.trim().is_empty() { "(no new output)" } else { &output };
     ToolOutput {

@@ -26,7 +26,8 @@ pub(crate) fn current(path: &Path, context: &ToolContext) -> Result<Option<FileT
 pub(crate) fn require_read(path: &Path, context: &ToolContext) -> Result<Seen, ToolFailure> {
     let name = context.shown(path);
     let Some(seen) = context.reads.get(path) else {
-        return Err(ToolFailure(format!("{name} has not been read yet; read it before changing it")));
+        let how = if read::is_notebook(path) { " as JSON, with offset 1," } else { "" };
+        return Err(ToolFailure(format!("{name} has not been read yet; read it{how} before changing it")));
     };
     match context.workspace.unchanged_since(path, &seen.fingerprint) {
         Ok(true) => Ok(seen),

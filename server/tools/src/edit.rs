@@ -4,36 +4,31 @@
 
 mod near;
 
-use futures_util::future::BoxFuture;
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use workspace::FileText;
 
 use crate::{
     change::{self, Shows},
-    diff, schema,
-    tool::{Preview, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
+    diff,
+    tool::{Preview, ToolContext, ToolFailure, ToolOutput, blocking},
+    typed::Typed,
 };
 
 /// Replaces exact text in a file that you have read. `old_string` must be in the file exactly, spaces and
 /// indentation included (but without Read's line numbers), and only once: add lines around it until it is
 /// unique, or set `replace_all`. An empty `old_string` creates a new file.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
     file_path: String,
-    /// The text to replace.
-    old_string: String,
-    /// The text to put in its place.
-    new_string: String,
-    /// Replace every occurrence.
-    replace_all: Option<bool>,
+    #[serde(flatten)]
+    replacement: Replacement,
 }
 
 /// One exact replacement.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub(crate) struct Replacement {
     /// The text to replace.
     pub(crate) old_string: String,
@@ -53,42 +48,21 @@ struct Edited {
 
 pub struct Edit;
 
-const NAME: &str = "Edit";
+impl Typed for Edit {
+    const NAME: &'static str = "Edit";
+    type Input = Input;
 
-impl Tool for Edit {
-    fn name(&self) -> &'static str {
-        NAME
+    fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
+        Ok(Access::Write { path: context.resolve("file_path", &input.file_path)? })
     }
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
+    fn preview(input: &Input, context: &ToolContext) -> Option<Preview> {
+        preview(&input.file_path, std::slice::from_ref(&input.replacement), context)
     }
 
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        run(&input.file_path, vec![input.replacement], context).await
     }
-
-    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
-        let (file_path, _) = parse(input)?;
-        Ok(Access::Write { path: context.resolve("file_path", &file_path)? })
-    }
-
-    fn preview(&self, input: &Value, context: &ToolContext) -> Option<Preview> {
-        let (file_path, replacement) = parse(input).ok()?;
-        preview(&file_path, &[replacement], context)
-    }
-
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let (file_path, replacement) = parse(&input)?;
-            run(&file_path, vec![replacement], context).await
-        })
-    }
-}
-
-fn parse(input: &Value) -> Result<(String, Replacement), ToolFailure> {
-    let Input { file_path, old_string, new_string, replace_all } = schema::parse(NAME, input)?;
-    Ok((file_path, Replacement { old_string, new_string, replace_all }))
 }
 
 pub(crate) fn preview(

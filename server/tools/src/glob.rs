@@ -3,19 +3,17 @@
 use std::path::PathBuf;
 
 use conversation::ResultContent;
-use futures_util::future::BoxFuture;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkState};
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
-    schema,
     search::{self, Above, Find, Finds, Hidden, Scope, Stop, Totals},
     shell::text::with_commas,
-    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, ToolContext, ToolFailure, ToolOutput},
+    typed::Typed,
 };
 
 const MAX_FILES: usize = 100;
@@ -26,7 +24,7 @@ pub struct Glob;
 /// pattern spells out their dot. Paths are returned relative to the working folder, as the other tools take
 /// them.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// For example `**/*.rs` or `src/*.{ts,tsx}`. `*` stays within one folder, `**` crosses any number.
     pattern: String,
     /// The folder to search; the working folder if not given.
@@ -39,34 +37,22 @@ struct Query {
     pattern: String,
 }
 
-impl Tool for Glob {
-    fn name(&self) -> &'static str {
-        "Glob"
-    }
+impl Typed for Glob {
+    const NAME: &'static str = "Glob";
+    type Input = Input;
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
-    }
-
-    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
+    fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
         Ok(Access::Read { path: parse(input, context)?.base })
     }
 
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let query = parse(&input, &context)?;
-            let search_context = context.clone();
-            search::on_own_thread(&context, move |stop| run(&query, &search_context, stop)).await
-        })
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let query = parse(&input, &context)?;
+        let search_context = context.clone();
+        search::on_own_thread(&context, move |stop| run(&query, &search_context, stop)).await
     }
 }
 
-fn parse(input: &Value, context: &ToolContext) -> Result<Query, ToolFailure> {
-    let input: Input = schema::parse("Glob", input)?;
+fn parse(input: &Input, context: &ToolContext) -> Result<Query, ToolFailure> {
     let pattern = input.pattern.trim();
     if pattern.is_empty() {
         return Err(ToolFailure("the pattern is empty; `**/*` matches every file".to_owned()));
@@ -111,13 +97,14 @@ fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) ->
     let finds = Finds::keeping(MAX_FILES);
     let above = Above::new(&query.base);
     let unsaved = search::unsaved_below(&query.base, &context.workspace);
+    let may_read = search::may_read_below(&query.base, context);
     let scope = Scope {
         base: query.base.clone(),
         hidden: Hidden::asked_by(&query.pattern),
         types: None,
         max_depth: search::depth(&query.pattern),
     };
-    scope.walk().run(|| {
+    scope.walk(|| {
         Box::new(|entry| {
             if stop.looking() {
                 return WalkState::Quit;
@@ -125,7 +112,7 @@ fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) ->
             match entry {
                 Ok(entry) => {
                     if matcher.is_match(above.below(entry.path())) && is_file(&entry) {
-                        if !(context.may_read)(entry.path()) {
+                        if !may_read(entry.path()) {
                             finds.add_withheld();
                         } else if unsaved.contains_key(entry.path()) {
                             finds.add(Find::in_buffer(entry.path(), 1));
@@ -141,7 +128,7 @@ fn find(query: &Query, matcher: &GlobSet, context: &ToolContext, stop: &Stop) ->
     });
     for path in unsaved.keys().filter(|path| !path.exists()) {
         if matcher.is_match(above.below(path)) {
-            if (context.may_read)(path) {
+            if may_read(path) {
                 finds.add(Find::in_buffer(path, 1));
             } else {
                 finds.add_withheld();
@@ -190,7 +177,7 @@ mod tests {
     };
 
     use expect_test::{Expect, expect};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::testing::Bench;
@@ -258,7 +245,7 @@ mod tests {
         let other = Bench::new();
         let found = list(&other, json!({ "pattern": absolute, "path": "" })).await;
         assert_eq!(found, format!("{0}/src/a.rs\n{0}/src/deep/c.rs", bench.context.cwd.display()));
-        let access = Glob.access(&json!({ "pattern": absolute }), &other.context);
+        let access = other.access(&Glob, &json!({ "pattern": absolute }));
         assert_eq!(access, Ok(Access::Read { path: bench.path("src") }));
     }
 
@@ -303,15 +290,21 @@ mod tests {
             === shown as Files { paths: ["CWD/a.txt"] }"#]],
         )
         .await;
-        check(
-            json!({"pattern": "secrets/*"}),
-            expect![[r#"
-            No files match.
-            [`*` looks in one folder only; `**/*` looks in those below it too]
+    }
+
+    #[tokio::test]
+    async fn a_folder_asked_about_by_name_is_shown_but_for_what_is_denied() {
+        let bench = tree(&["a.txt", "secrets/b.txt", "secrets/deep/c.txt", "secrets/denied/d.txt"])
+            .hiding("secrets")
+            .denying("secrets/denied");
+        bench.run(&Glob, json!({"pattern": "secrets/**/*.txt"})).await.check(expect![[r#"
+            secrets/b.txt
+            secrets/deep/c.txt
             [left out by permission rules: 1 file]
-            === shown as Files { paths: [] }"#]],
-        )
-        .await;
+            === shown as Files { paths: ["CWD/secrets/b.txt", "CWD/secrets/deep/c.txt"] }"#]]);
+        // Permissions look through links, and so was the question about what it leads to.
+        std::os::unix::fs::symlink(bench.path("secrets/deep"), bench.path("link")).unwrap();
+        assert_eq!(list(&bench, json!({"pattern": "link/*"})).await, "link/c.txt");
     }
 
     #[tokio::test]

@@ -13,19 +13,17 @@ mod tests;
 use std::path::PathBuf;
 
 use conversation::ResultContent;
-use futures_util::future::BoxFuture;
 use ignore::types::{Types, TypesBuilder};
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use self::{filter::NameFilter, lines::Context};
 use crate::{
-    schema,
     search::{self, Find, Hidden, Scope, Stop, Totals},
     shell::text::with_commas,
-    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, ToolContext, ToolFailure, ToolOutput},
+    typed::Typed,
 };
 
 /// Lines, or files where files are listed.
@@ -46,7 +44,7 @@ pub struct Grep;
 /// listed with the last changed first. Sees unsaved editor buffers; respects .gitignore; skips binary files, and
 /// hidden ones unless path or glob spells out their dot. Paths are relative to the working folder.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     pattern: String,
     /// File or folder to search; the working folder if not given.
     path: Option<String>,
@@ -79,7 +77,7 @@ struct Input {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum OutputMode {
+pub(crate) enum OutputMode {
     FilesWithMatches,
     Content,
     Count,
@@ -98,30 +96,18 @@ struct Query {
     limit: usize,
 }
 
-impl Tool for Grep {
-    fn name(&self) -> &'static str {
-        "Grep"
+impl Typed for Grep {
+    const NAME: &'static str = "Grep";
+    type Input = Input;
+
+    fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
+        Ok(Access::Read { path: base(input, context)? })
     }
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
-    }
-
-    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
-        let input: Input = schema::parse("Grep", input)?;
-        Ok(Access::Read { path: base(&input, context)? })
-    }
-
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let query = parse(&input, &context)?;
-            let search_context = context.clone();
-            search::on_own_thread(&context, move |stop| run(&query, &search_context, stop)).await
-        })
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let query = parse(input, &context)?;
+        let search_context = context.clone();
+        search::on_own_thread(&context, move |stop| run(&query, &search_context, stop)).await
     }
 }
 
@@ -132,8 +118,7 @@ fn base(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolFailure> {
     }
 }
 
-fn parse(input: &Value, context: &ToolContext) -> Result<Query, ToolFailure> {
-    let input: Input = schema::parse("Grep", input)?;
+fn parse(input: Input, context: &ToolContext) -> Result<Query, ToolFailure> {
     if input.pattern.is_empty() {
         return Err(ToolFailure("the pattern is empty".to_owned()));
     }
@@ -173,7 +158,8 @@ fn run(query: &Query, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, 
     let matcher = engine::matcher(query)?;
     let metadata = std::fs::metadata(&query.base);
     let unsaved = search::unsaved_below(&query.base, &context.workspace);
-    let scan = scan::Scan { query, matcher: &matcher, unsaved: &unsaved, may_read: &context.may_read, stop };
+    let may_read = search::may_read_below(&query.base, context);
+    let scan = scan::Scan { query, matcher: &matcher, unsaved: &unsaved, may_read: &may_read, stop };
     let keep = query.limit.min(MAX_FILES_KEPT);
     let (found, binary) = match metadata {
         Ok(metadata) if metadata.is_dir() => {

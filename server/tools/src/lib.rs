@@ -4,41 +4,47 @@
 //! [`AgentHost`]. Its failure is output for the model, not an error of ours.
 
 mod ask_user;
+mod base64;
 mod bash;
 mod bash_output;
 mod change;
+mod diagnostics;
 mod diff;
 mod edit;
+mod exit_plan_mode;
 mod glob;
 mod grep;
+pub mod host;
 mod kill_shell;
 mod list;
+mod media;
 mod multi_edit;
+mod open_files;
 mod read;
 pub mod read_state;
 mod schema;
 mod search;
 pub mod shell;
+mod skill;
+mod symbols;
 #[cfg(test)]
 mod testing;
 mod todo_write;
 pub mod todos;
 pub mod tool;
+mod toolbox;
+mod typed;
+pub mod untrusted;
+mod web_fetch;
 mod write;
 
-pub use ask_user::AskUser;
-pub use bash::Bash;
-pub use bash_output::BashOutput;
-pub use edit::Edit;
-pub use glob::Glob;
-pub use grep::Grep;
-pub use kill_shell::KillShell;
-pub use list::{all, find};
-pub use multi_edit::MultiEdit;
-pub use read::Read;
+pub use host::{AgentHost, EditorDiagnostic, EditorSymbol, PlanAnswer, Severity, SymbolQuery};
+pub use media::image_block;
+pub use read::{ShownFile, show_file};
 pub use read_state::{ReadState, Seen};
 pub use shell::{JobInfo, JobStatus, Shell};
-pub use todo_write::TodoWrite;
 pub use todos::{Todo, TodoStatus, Todos};
-pub use tool::{AgentHost, Display, MayRead, Preview, Progress, Tool, ToolContext, ToolFailure, ToolOutput};
-pub use write::Write;
+pub use tool::{
+    Display, FetchPolicy, MayRead, Needs, Preview, Progress, Tool, ToolContext, ToolFailure, ToolOutput,
+};
+pub use toolbox::Toolbox;

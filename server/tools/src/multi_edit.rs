@@ -1,21 +1,19 @@
 //! `MultiEdit`: several exact replacements in one file, all or none.
 
-use futures_util::future::BoxFuture;
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
     edit::{self, Replacement},
-    schema,
-    tool::{Preview, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Preview, ToolContext, ToolFailure, ToolOutput},
+    typed::Typed,
 };
 
 /// Makes several replacements in one file at once, each by Edit's rules, one after another on the text as the
 /// one before left it. If one fails, none is applied.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
     file_path: String,
     /// The replacements, in order.
@@ -24,43 +22,26 @@ struct Input {
 
 pub struct MultiEdit;
 
-const NAME: &str = "MultiEdit";
+impl Typed for MultiEdit {
+    const NAME: &'static str = "MultiEdit";
+    type Input = Input;
 
-impl Tool for MultiEdit {
-    fn name(&self) -> &'static str {
-        NAME
+    fn check(input: &Input) -> Result<(), ToolFailure> {
+        if input.edits.is_empty() {
+            return Err(ToolFailure("edits is empty; give at least one replacement".to_owned()));
+        }
+        Ok(())
     }
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
-    }
-
-    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
-        let input = parse(input)?;
+    fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
         Ok(Access::Write { path: context.resolve("file_path", &input.file_path)? })
     }
 
-    fn preview(&self, input: &Value, context: &ToolContext) -> Option<Preview> {
-        let input = parse(input).ok()?;
+    fn preview(input: &Input, context: &ToolContext) -> Option<Preview> {
         edit::preview(&input.file_path, &input.edits, context)
     }
 
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(async move {
-            let input = parse(&input)?;
-            edit::run(&input.file_path, input.edits, context).await
-        })
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        edit::run(&input.file_path, input.edits, context).await
     }
-}
-
-fn parse(input: &Value) -> Result<Input, ToolFailure> {
-    let input: Input = schema::parse(NAME, input)?;
-    if input.edits.is_empty() {
-        return Err(ToolFailure("edits is empty; give at least one replacement".to_owned()));
-    }
-    Ok(input)
 }

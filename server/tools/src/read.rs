@@ -1,28 +1,31 @@
-//! `Read`: the lines of a file, numbered, as the editor has them.
+//! `Read`: the lines of a file, numbered, as the editor has them; images, PDF documents and notebooks as such.
 
-use std::path::Path;
+mod notebook;
 
-use conversation::ResultContent;
-use futures_util::future::BoxFuture;
+use std::{fs::OpenOptions, io::Read as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+
+use conversation::{Block, ResultContent};
 use permissions::Access;
+use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use workspace::{Lines, ReadError};
+use workspace::{Lines, ReadError, Workspace};
 
 use crate::{
     diff::push_numbered,
+    media::{self, Media, Unusable},
     read_state::Seen,
-    schema,
-    tool::{Display, Tool, ToolContext, ToolFailure, ToolOutput, blocking},
+    tool::{Display, ToolContext, ToolFailure, ToolOutput, blocking},
+    typed::Typed,
 };
 
-/// Reads a text file and returns its lines with their numbers, as `cat -n` does: the number, a tab, the line.
-/// It sees the file as the editor does, unsaved changes included.
-/// Reads up to 2000 lines from the start; use `offset` and `limit` for other parts of long files.
-/// Read a file before you edit or overwrite it. It reads no folders (use Glob) and no binary files.
+/// Reads a file and returns its lines with their numbers, as `cat -n` does: the number, a tab, the line. It sees
+/// the file as the editor does, unsaved changes included. Reads up to 2000 lines from the start; use `offset` and
+/// `limit` for other parts of long files. Images and PDF documents are shown as such, notebooks as their cells (with
+/// `offset` as the JSON that Edit changes). Read a file before you edit or overwrite it. It reads no folders (use
+/// Glob) and no other binary files.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
     file_path: String,
     /// The first line to read, from 1.
@@ -33,7 +36,6 @@ struct Input {
 
 pub struct Read;
 
-const NAME: &str = "Read";
 const DEFAULT_LINES: usize = 2_000;
 const MAX_LINE_CHARS: usize = 2_000;
 /// About 25,000 tokens.
@@ -41,26 +43,45 @@ const MAX_OUTPUT_BYTES: usize = 100_000;
 /// Long lines are cut, so more is read than shown; still bounded.
 const MAX_READ_BYTES: usize = 4 * 1024 * 1024;
 
-impl Tool for Read {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// A file that is more than lines of text, as a model sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownFile {
+    /// `PNG image, 640 × 480 pixels, 12 KB`.
+    pub words: String,
+    pub blocks: Vec<Block>,
+}
 
-    fn description(&self) -> String {
-        schema::description::<Input>()
+/// An image, a document or a notebook, for whoever shows a file without a call. `None`: read it as text. `Err` says
+/// why it cannot be shown, in words that follow its name.
+pub fn show_file(path: &Path, workspace: &Workspace) -> Option<Result<ShownFile, String>> {
+    let open = workspace.document_text(path).is_some();
+    match if open { None } else { read_media(path) } {
+        Some(Ok(media)) => return Some(Ok(ShownFile { words: media.words, blocks: vec![media.block] })),
+        Some(Err(Unusable::Refused(words))) => return Some(Err(words)),
+        Some(Err(Unusable::Damaged(words))) => {
+            let lines = workspace.read_lines(path, 1, DEFAULT_LINES, MAX_READ_BYTES);
+            return matches!(lines, Err(ReadError::Binary(_))).then_some(Err(words));
+        }
+        None => {}
     }
-
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
+    if !is_notebook(path) {
+        return None;
     }
+    let notebook = notebook::show(&workspace.read(path).ok()?.text).ok()?;
+    let words = format!("notebook, {}", counted(notebook.cells));
+    Some(Ok(ShownFile { words, blocks: notebook.blocks }))
+}
 
-    fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
-        let input: Input = schema::parse(NAME, input)?;
+impl Typed for Read {
+    const NAME: &'static str = "Read";
+    type Input = Input;
+
+    fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
         Ok(Access::Read { path: context.resolve("file_path", &input.file_path)? })
     }
 
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(blocking(move || read(&schema::parse(NAME, &input)?, &context)))
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        blocking(move || read(&input, &context)).await
     }
 }
 
@@ -71,10 +92,25 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolFailure>
     if limit == 0 {
         return Err(ToolFailure("limit must be at least 1".to_owned()));
     }
-    let lines = context
-        .workspace
-        .read_lines(&path, first_line, limit, MAX_READ_BYTES)
-        .map_err(|error| failure(&path, context, &error))?;
+    // What is open in the editor as text is read as text.
+    let open = context.workspace.document_text(&path).is_some();
+    let media = if open { None } else { read_media(&path) };
+    let damaged = match media {
+        None => None,
+        Some(Ok(shown)) => return Ok(seen(&context.shown(&path), shown)),
+        Some(Err(Unusable::Refused(words))) => {
+            return Err(ToolFailure(format!("{} {words}", context.shown(&path))));
+        }
+        Some(Err(Unusable::Damaged(words))) => Some(words),
+    };
+    if is_notebook(&path) && input.offset.is_none() && input.limit.is_none() {
+        return read_notebook(&path, context);
+    }
+    let lines = context.workspace.read_lines(&path, first_line, limit, MAX_READ_BYTES);
+    let lines = lines.map_err(|error| match (&error, damaged) {
+        (ReadError::Binary(_), Some(words)) => ToolFailure(format!("{} {words}", context.shown(&path))),
+        _ => failure(&path, context, &error),
+    })?;
     if lines.line_count == 0 {
         return nothing_there(&path, context, first_line, &lines);
     }
@@ -95,6 +131,55 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolFailure>
     }
     let shown = format!("{}: lines {first_line} to {last_line}", context.shown(&path));
     Ok(ToolOutput { content: ResultContent::Text(text), display: Display::Text { text: shown } })
+}
+
+/// The file as an image or a document, if it begins like one.
+fn read_media(path: &Path) -> Option<Result<media::Shown, Unusable>> {
+    // Never waits: a FIFO without a writer would hang the reader.
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let metadata = file.metadata().ok().filter(|metadata| metadata.is_file())?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(Media::SIGNATURE as u64).read_to_end(&mut bytes).ok()?;
+    let media = Media::of(&bytes)?;
+    if metadata.len() > media.max_bytes() as u64 {
+        return Some(Err(Unusable::Refused(media.too_large(metadata.len()))));
+    }
+    file.take(media.max_bytes() as u64 + 1).read_to_end(&mut bytes).ok()?;
+    Some(media.show(&bytes))
+}
+
+fn seen(name: &str, shown: media::Shown) -> ToolOutput {
+    let words = format!("{name}: {}", shown.words);
+    ToolOutput {
+        content: ResultContent::Blocks(vec![Block::text(words.clone()), shown.block]),
+        display: Display::Text { text: words },
+    }
+}
+
+pub(crate) fn is_notebook(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+/// The cells do not count as read: Edit and Write change the JSON, and that was not shown.
+fn read_notebook(path: &Path, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
+    let name = context.shown(path);
+    let file = context.workspace.read(path).map_err(|error| failure(path, context, &error))?;
+    let notebook = notebook::show(&file.text).map_err(|why| {
+        ToolFailure(format!("{name} is no notebook that can be shown: {why}; read it as text with offset 1"))
+    })?;
+    let content = match <[Block; 1]>::try_from(notebook.blocks) {
+        Ok([Block::Text { text }]) => ResultContent::Text(text),
+        Ok(other) => ResultContent::Blocks(other.into()),
+        Err(several) if several.is_empty() => ResultContent::Text(format!("({name} has no cells)")),
+        Err(several) => ResultContent::Blocks(several),
+    };
+    let text = format!("{name}: {}", counted(notebook.cells));
+    Ok(ToolOutput { content, display: Display::Text { text } })
+}
+
+fn counted(cells: usize) -> String {
+    if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
 }
 
 struct Numbered {

@@ -82,6 +82,10 @@ fn tidy(schema: &mut Value) {
         variants.retain(|variant| !variant.is_null());
     }
     unwrap_optional(map);
+    if map.get("type") == Some(&Value::String("object".to_owned())) && !map.contains_key("properties") {
+        // Of a struct without fields; providers want the key.
+        map.insert("properties".to_owned(), Value::Object(Map::new()));
+    }
     if let Some(Value::Object(properties)) = map.get_mut("properties") {
         properties.values_mut().for_each(tidy);
         map.insert("additionalProperties".to_owned(), Value::Bool(false));

@@ -3,28 +3,30 @@
 //! Knows nothing of patterns inside files; that is `grep.rs`.
 
 mod finds;
+mod ignore_files;
 mod names;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use ignore::{WalkBuilder, WalkParallel, types::Types};
+use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 use workspace::Workspace;
 
+use self::ignore_files::are_harmless;
 pub(crate) use self::{
     finds::{Find, Finds, Totals},
     names::{Above, depth, shown, split_literal_prefix},
 };
 use crate::{
     shell::text::with_commas,
-    tool::{ToolContext, ToolFailure},
+    tool::{MayRead, ToolContext, ToolFailure},
 };
 
 /// After this a search ends with what it has.
@@ -65,6 +67,12 @@ impl Stop {
     }
 }
 
+/// What a walk calls for each file and folder.
+pub(crate) type Visitor<'a> = Box<dyn FnMut(Result<DirEntry, ignore::Error>) -> WalkState + Send + 'a>;
+
+/// Folders whose ignore files must not be read, by their depth.
+type Harmful = Arc<Mutex<BTreeMap<usize, Vec<PathBuf>>>>;
+
 /// Where to look.
 pub(crate) struct Scope {
     pub(crate) base: PathBuf,
@@ -91,31 +99,82 @@ impl Hidden {
 }
 
 impl Scope {
-    /// The folder must exist.
-    pub(crate) fn walk(&self) -> WalkParallel {
-        // Outside a repository `.gitignore` files count as well, but not those above the folder: a home may have
-        // one that ignores everything.
-        let in_repository = self.base.ancestors().any(|folder| folder.join(".git").exists());
+    /// Shows every file and folder to the visitors, one of which is made for each thread. The folder must exist.
+    ///
+    /// A folder whose ignore files cannot be read without harm is searched as if neither it nor what is below had any.
+    pub(crate) fn walk<'a>(&self, mut visitor: impl FnMut() -> Visitor<'a>) {
+        let real = self.base.canonicalize();
+        let harmful_above =
+            real.as_deref().unwrap_or(&self.base).ancestors().any(|folder| !are_harmless(folder));
+        let harmful = Harmful::default();
         // The slash lets a link that was named be followed; none below it is.
         let mut builder = WalkBuilder::new(self.base.join(""));
+        self.configure(&mut builder, 0, (!harmful_above).then(|| Arc::clone(&harmful)));
+        builder.build_parallel().run(&mut visitor);
+        let harmful = std::mem::take(&mut *harmful.lock().unwrap_or_else(PoisonError::into_inner));
+        for (depth, folders) in harmful {
+            let mut folders = folders.into_iter();
+            let Some(first) = folders.next() else { continue };
+            let mut builder = WalkBuilder::new(first);
+            for folder in folders {
+                builder.add(folder);
+            }
+            self.configure(&mut builder, depth, None);
+            builder.build_parallel().run(&mut visitor);
+        }
+    }
+
+    /// For a walk from folders so deep below the base. With a place for the folders that it must leave to another
+    /// walk, it respects ignore files.
+    fn configure(&self, builder: &mut WalkBuilder, depth: usize, harmful: Option<Harmful>) {
+        builder.standard_filters(harmful.is_some());
+        if harmful.is_some() {
+            // Outside a repository `.gitignore` files count as well, but not those above the folder: a home may have
+            // one that ignores everything.
+            let in_repository = self.base.ancestors().any(|folder| folder.join(".git").exists());
+            builder.require_git(false).parents(in_repository);
+        }
         builder
             .hidden(self.hidden == Hidden::Skip)
-            .require_git(false)
-            .parents(in_repository)
-            .max_depth(self.max_depth)
+            .max_depth(self.max_depth.map(|most| most.saturating_sub(depth)))
             .follow_links(false);
         if let Some(types) = &self.types {
             builder.types(types.clone());
         }
         let at_root = self.base == Path::new("/");
-        if self.hidden == Hidden::Include || at_root {
-            builder.filter_entry(move |entry| {
-                let virtual_folder =
-                    at_root && VIRTUAL.iter().any(|folder| entry.path() == Path::new(folder));
-                entry.depth() == 0 || (entry.file_name() != ".git" && !virtual_folder)
-            });
-        }
-        builder.build_parallel()
+        builder.filter_entry(move |entry| {
+            if entry.depth() == 0 {
+                return true;
+            }
+            let virtual_folder = at_root && VIRTUAL.iter().any(|folder| entry.path() == Path::new(folder));
+            if entry.file_name() == ".git" || virtual_folder {
+                return false;
+            }
+            // This is asked before the walk enters the folder and reads its ignore files.
+            if let Some(harmful) = &harmful
+                && entry.file_type().is_some_and(|kind| kind.is_dir())
+                && !are_harmless(entry.path())
+            {
+                let mut harmful = harmful.lock().unwrap_or_else(PoisonError::into_inner);
+                harmful.entry(entry.depth()).or_default().push(entry.path().to_owned());
+                return false;
+            }
+            true
+        });
+    }
+}
+
+/// Which files below the root of a search may be shown.
+///
+/// A folder that may not be shown unasked was asked about by name before its search began, and the answer holds for
+/// what lies in it, but for what is denied. Anywhere else, what is found must be free to show by itself.
+pub(crate) fn may_read_below(root: &Path, context: &ToolContext) -> MayRead {
+    let was_asked = |path: &Path| !(context.may_read)(path);
+    // Permissions look through links, so the question was about what the folder really is.
+    if was_asked(root) || root.canonicalize().is_ok_and(|real| was_asked(&real)) {
+        Arc::clone(&context.not_denied)
+    } else {
+        Arc::clone(&context.may_read)
     }
 }
 

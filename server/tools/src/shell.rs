@@ -1,9 +1,10 @@
 //! The session's shell: the folder commands run in, and the commands that run.
 //!
 //! Each command is a process tree of its own, started with a fresh environment; only the folder carries over.
-//! Nothing started here outlives the session.
+//! Nothing started here outlives the session, nor the server: see `shell/containment.rs`.
 
 mod capture;
+mod containment;
 mod family;
 mod job;
 mod spawn;
@@ -14,6 +15,7 @@ mod tests;
 pub(crate) mod text;
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -21,11 +23,16 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use permissions::Judged;
 
-use self::job::lock;
+pub use self::containment::Containment;
 pub(crate) use self::{
     family::ShellEnd,
     job::{Cause, Ending, Job, Manner},
+};
+use self::{
+    job::lock,
+    spawn::{Setting, StartUp},
 };
 use crate::tool::ToolFailure;
 
@@ -35,6 +42,13 @@ const MAX_RUNNING_JOBS: usize = 32;
 /// Ended background jobs whose output can still be read.
 const MAX_ENDED_JOBS: usize = 32;
 
+/// How many processes a command may add to those on the machine: far above any build, far below what a fork bomb
+/// needs to stop the machine.
+const MOST_PROCESSES: usize = 8192;
+
+/// How many judgements are remembered between the question whether a command may run and its run.
+const MAX_JUDGEMENTS: usize = 64;
+
 /// How long [`Shell::kill_all`] waits for the processes to be gone.
 const KILL_ALL: Duration = Duration::from_millis(1900);
 
@@ -42,8 +56,17 @@ const KILL_ALL: Duration = Duration::from_millis(1900);
 pub struct Shell {
     /// The session's folder: where the first command starts, and any whose own folder has gone.
     home: PathBuf,
-    environment: Vec<(OsString, OsString)>,
+    surroundings: Mutex<Arc<Surroundings>>,
+    most_processes: usize,
     state: Mutex<State>,
+}
+
+/// What commands find around them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surroundings {
+    /// The variables they see, instead of the server's.
+    pub environment: Vec<(OsString, OsString)>,
+    pub containment: Containment,
 }
 
 struct State {
@@ -52,6 +75,15 @@ struct State {
     /// With their numbers, oldest first.
     background: Vec<(u32, Arc<Job>)>,
     last_number: u32,
+    /// The latest, oldest first.
+    judgements: VecDeque<Arc<Judgement>>,
+}
+
+/// A command that was judged to change nothing, and the folder it was judged in.
+pub(crate) struct Judgement {
+    command: String,
+    folder: PathBuf,
+    pub(crate) judged: Judged,
 }
 
 /// A background job as an editor lists it.
@@ -84,12 +116,37 @@ pub(crate) struct Started {
     pub(crate) lost_folder: Option<PathBuf>,
 }
 
+/// What to start: the command as it is shown, and what is run of it.
+struct Order<'a> {
+    command: &'a str,
+    script: &'a str,
+    start_up: StartUp,
+    /// It may run nowhere else.
+    folder: Option<&'a Path>,
+}
+
 impl Shell {
-    /// A shell whose commands see these variables instead of the server's.
+    /// A shell whose commands see these variables instead of the server's, without a helper to hold them.
     pub fn with_environment(cwd: PathBuf, environment: Vec<(OsString, OsString)>) -> Arc<Self> {
-        let state =
-            State { cwd: cwd.clone(), foreground: Vec::new(), background: Vec::new(), last_number: 0 };
-        Arc::new(Self { home: cwd, environment, state: Mutex::new(state) })
+        Self::within(cwd, Surroundings { environment, containment: Containment::default() })
+    }
+
+    pub fn within(cwd: PathBuf, surroundings: Surroundings) -> Arc<Self> {
+        let state = State {
+            cwd: cwd.clone(),
+            foreground: Vec::new(),
+            background: Vec::new(),
+            last_number: 0,
+            judgements: VecDeque::new(),
+        };
+        let state = Mutex::new(state);
+        let surroundings = Mutex::new(Arc::new(surroundings));
+        Arc::new(Self { home: cwd, surroundings, most_processes: MOST_PROCESSES, state })
+    }
+
+    /// Other surroundings, from the next command on.
+    pub fn surround(&self, surroundings: Surroundings) {
+        *lock(&self.surroundings) = Arc::new(surroundings);
     }
 
     /// Where the next command starts.
@@ -123,25 +180,69 @@ impl Shell {
         }
     }
 
+    /// Whether the command changes nothing if it is run next. What is judged here is what
+    /// [`Shell::start_judged`] runs, to the letter.
+    pub(crate) fn judge(&self, command: &str) -> Option<Arc<Judgement>> {
+        let (folder, _) = self.folder();
+        let judged = permissions::shell::judge(command, &folder).ok();
+        let mut state = lock(&self.state);
+        state.judgements.retain(|earlier| earlier.command != command || earlier.folder != folder);
+        let judgement = Arc::new(Judgement { command: command.to_owned(), folder, judged: judged? });
+        let surplus = (state.judgements.len() + 1).saturating_sub(MAX_JUDGEMENTS);
+        state.judgements.drain(..surplus);
+        state.judgements.push_back(Arc::clone(&judgement));
+        Some(judgement)
+    }
+
+    /// What [`Shell::judge`] last said of this command in the folder it would run in. Judged again if that is
+    /// forgotten, never run unjudged instead.
+    pub(crate) fn judgement(&self, command: &str) -> Option<Arc<Judgement>> {
+        let (folder, _) = self.folder();
+        let remembered = {
+            let state = lock(&self.state);
+            let same = |earlier: &&Arc<Judgement>| earlier.command == command && earlier.folder == folder;
+            state.judgements.iter().find(same).cloned()
+        };
+        remembered.or_else(|| self.judge(command))
+    }
+
     /// Starts a command that someone waits for.
     pub(crate) fn start(&self, command: &str, manner: Manner) -> Result<Started, ToolFailure> {
-        let started = self.launch(command, manner)?;
-        let mut state = lock(&self.state);
-        state.foreground.retain(|job| job.ending().is_none());
-        state.foreground.push(Arc::clone(&started.job));
+        let order = Order { command, script: command, start_up: StartUp::AsGiven, folder: None };
+        let started = self.launch(order, manner)?;
+        self.keep(&started.job);
         Ok(started)
     }
 
-    /// Starts a job and gives it its id.
-    pub(crate) fn start_in_background(&self, command: &str) -> Result<(String, Started), ToolFailure> {
+    /// Likewise, one that was judged: its script, in its folder, with nothing in between that could make it another.
+    pub(crate) fn start_judged(&self, judgement: &Judgement, manner: Manner) -> Result<Started, ToolFailure> {
+        let Judgement { command, folder, judged } = judgement;
+        let order = Order { command, script: &judged.script, start_up: StartUp::Bare, folder: Some(folder) };
+        let started = self.launch(order, manner)?;
+        self.keep(&started.job);
+        Ok(started)
+    }
+
+    /// Starts a job and gives it its id. Waits until it runs, which is a matter of milliseconds.
+    pub(crate) async fn start_in_background(&self, command: &str) -> Result<(String, Started), ToolFailure> {
         let count = lock(&self.state).background.iter().filter(|(_, job)| job.ending().is_none()).count();
         if count >= MAX_RUNNING_JOBS {
             return Err(ToolFailure(format!(
                 "{count} background jobs are running already; stop one with KillShell first"
             )));
         }
-        let started = self.launch(command, Manner::Background)?;
+        let order = Order { command, script: command, start_up: StartUp::AsGiven, folder: None };
+        let started = self.launch(order, Manner::Background)?;
+        self.keep(&started.job);
+        let guard = started.job.stop_on_drop();
+        started.job.settled().await;
+        if let Some(refusal) = started.job.refusal() {
+            return Err(refusal);
+        }
+        guard.disarm();
+
         let mut state = lock(&self.state);
+        state.foreground.retain(|job| !Arc::ptr_eq(job, &started.job));
         state.last_number += 1;
         let number = state.last_number;
         state.background.push((number, Arc::clone(&started.job)));
@@ -170,21 +271,44 @@ impl Shell {
         lock(&self.state).cwd = cwd.to_owned();
     }
 
-    fn launch(&self, command: &str, manner: Manner) -> Result<Started, ToolFailure> {
-        let wanted = self.cwd();
-        let (cwd, lost_folder) =
-            if wanted.is_dir() { (wanted, None) } else { (self.home.clone(), Some(wanted)) };
+    fn launch(&self, order: Order<'_>, manner: Manner) -> Result<Started, ToolFailure> {
+        let (cwd, lost_folder) = self.folder();
         if !cwd.is_dir() {
             return Err(ToolFailure(format!("the folder to run in does not exist: {}", cwd.display())));
+        }
+        if order.folder.is_some_and(|folder| folder != cwd) {
+            return Err(ToolFailure(format!(
+                "the working directory has changed to {}; try again",
+                cwd.display()
+            )));
         }
         if lost_folder.is_some() {
             self.set_cwd(&cwd);
         }
-        let spawned =
-            spawn::spawn(command, &cwd, &self.environment).map_err(|error| ToolFailure(error.to_string()))?;
-        let job = Job::start(command.to_owned(), spawned, manner)
+        let surroundings = Arc::clone(&lock(&self.surroundings));
+        let setting = Setting {
+            cwd: &cwd,
+            environment: &surroundings.environment,
+            containment: &surroundings.containment,
+            start_up: order.start_up,
+            most_processes: self.most_processes,
+        };
+        let spawned = spawn::spawn(order.script, &setting).map_err(|error| ToolFailure(error.to_string()))?;
+        let job = Job::start(order.command.to_owned(), spawned, manner)
             .map_err(|error| ToolFailure(format!("the command could not be watched: {error}")))?;
         Ok(Started { job, lost_folder })
+    }
+
+    /// Where the next command runs, and the folder it should have run in if that is gone.
+    fn folder(&self) -> (PathBuf, Option<PathBuf>) {
+        let wanted = self.cwd();
+        if wanted.is_dir() { (wanted, None) } else { (self.home.clone(), Some(wanted)) }
+    }
+
+    fn keep(&self, job: &Arc<Job>) {
+        let mut state = lock(&self.state);
+        state.foreground.retain(|job| job.ending().is_none());
+        state.foreground.push(Arc::clone(job));
     }
 
     fn running(&self) -> Vec<Arc<Job>> {

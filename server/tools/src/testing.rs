@@ -6,19 +6,21 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use conversation::ResultContent;
+use conversation::{Block, ResultContent};
 use expect_test::Expect;
 use futures_util::future::{BoxFuture, pending, ready};
+use permissions::Access;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use workspace::{ContentChange, EditRefused, Editor, Encoding, TextEdit, Workspace};
 
 use crate::{
+    host::{AgentHost, EditorDiagnostic, EditorSymbol, PlanAnswer, SymbolQuery},
     read_state::ReadState,
     shell::Shell,
     todos::Todos,
-    tool::{AgentHost, Display, Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{Display, FetchPolicy, Preview, Tool, ToolContext, ToolFailure, ToolOutput},
 };
 
 pub(crate) struct Bench {
@@ -45,10 +47,17 @@ impl Bench {
             // No test of the tools depends on the variables of whoever runs it.
             shell: Shell::with_environment(cwd.clone(), vec![("PATH".into(), "/usr/bin:/bin".into())]),
             may_read: Arc::new(|_| true),
+            not_denied: Arc::new(|_| true),
+            fetch: FetchPolicy::default(),
             todos: Todos::new(),
             cwd,
         };
         Self { _folder: folder, context }
+    }
+
+    pub(crate) fn with_user(mut self, user: User) -> Self {
+        self.context.host = Arc::new(user);
+        self
     }
 
     pub(crate) fn answering(mut self, answer: &str) -> Self {
@@ -65,6 +74,13 @@ impl Bench {
     pub(crate) fn hiding(mut self, folder: &str) -> Self {
         let folder = self.path(folder);
         self.context.may_read = Arc::new(move |path| !path.starts_with(&folder));
+        self
+    }
+
+    /// Not even where the user allows it.
+    pub(crate) fn denying(mut self, folder: &str) -> Self {
+        let folder = self.path(folder);
+        self.context.not_denied = Arc::new(move |path| !path.starts_with(&folder));
         self
     }
 
@@ -100,6 +116,14 @@ impl Bench {
         }
     }
 
+    pub(crate) fn access(&self, tool: &dyn Tool, input: &Value) -> Result<Access, ToolFailure> {
+        tool.access(input, &self.context)
+    }
+
+    pub(crate) fn preview(&self, tool: &dyn Tool, input: &Value) -> Option<Preview> {
+        tool.preview(input, &self.context)
+    }
+
     pub(crate) async fn run(&self, tool: &dyn Tool, input: Value) -> Outcome {
         let result = match tool.access(&input, &self.context) {
             Ok(_) => tool.run(input, self.context.clone()).await,
@@ -113,17 +137,31 @@ impl Outcome {
     /// The text for the model, then how an editor shows it.
     #[track_caller]
     pub(crate) fn check(&self, expected: Expect) {
+        expected.assert_eq(&self.words());
+    }
+
+    pub(crate) fn words(&self) -> String {
         let text = match &self.result {
             Err(ToolFailure(words)) => format!("FAILED: {words}"),
             Ok(output) => format!("{}{}", self.text(), shown(&output.display, &self.text())),
         };
-        expected.assert_eq(&text.replace(&self.cwd.display().to_string(), "CWD"));
+        text.replace(&self.cwd.display().to_string(), "CWD")
     }
 
     pub(crate) fn text(&self) -> String {
         match &self.result {
             Ok(ToolOutput { content: ResultContent::Text(text), .. }) => text.clone(),
-            other => panic!("no text: {other:?}"),
+            Ok(ToolOutput { content: ResultContent::Blocks(blocks), .. }) => {
+                let blocks = blocks.iter().map(|block| match block {
+                    Block::Text { text } => format!("{}\n", text.trim_end()),
+                    Block::Image { source } | Block::Document { source } => {
+                        format!("<{}>\n", source["media_type"].as_str().unwrap())
+                    }
+                    other => panic!("no block of a result: {other:?}"),
+                });
+                blocks.collect()
+            }
+            Err(failure) => panic!("no output: {failure:?}"),
         }
     }
 
@@ -144,18 +182,65 @@ fn shown(display: &Display, text: &str) -> String {
     }
 }
 
-enum User {
+pub(crate) enum User {
     Absent,
     Silent,
     Answers(String),
+    Plan(PlanAnswer),
+    Skilled(Vec<skills::Skill>),
+    /// An editor that knows these.
+    Editor {
+        diagnostics: Vec<EditorDiagnostic>,
+        symbols: Vec<EditorSymbol>,
+    },
 }
 
 impl AgentHost for User {
     fn ask_user(&self, _question: String, _options: Vec<String>) -> BoxFuture<'_, Option<String>> {
         match self {
-            Self::Absent => Box::pin(ready(None)),
             Self::Silent => Box::pin(pending()),
+            Self::Absent | Self::Plan(_) | Self::Skilled(_) | Self::Editor { .. } => Box::pin(ready(None)),
             Self::Answers(answer) => Box::pin(ready(Some(answer.clone()))),
+        }
+    }
+
+    fn ask_plan(&self, _plan: String) -> BoxFuture<'_, PlanAnswer> {
+        match self {
+            Self::Silent => Box::pin(pending()),
+            Self::Plan(answer) => Box::pin(ready(answer.clone())),
+            _ => Box::pin(ready(PlanAnswer::Nobody)),
+        }
+    }
+
+    fn skills(&self) -> Vec<skills::Skill> {
+        match self {
+            Self::Skilled(skills) => skills.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn diagnostics(&self, path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>> {
+        let wanted = |found: &&EditorDiagnostic| path.as_ref().is_none_or(|path| found.path == *path);
+        match self {
+            Self::Silent => Box::pin(pending()),
+            Self::Editor { diagnostics, .. } => {
+                Box::pin(ready(Some(diagnostics.iter().filter(wanted).cloned().collect())))
+            }
+            _ => Box::pin(ready(None)),
+        }
+    }
+
+    fn symbols(&self, query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
+        let wanted = |found: &&EditorSymbol| match &query {
+            SymbolQuery::File(path) => found.path == *path,
+            SymbolQuery::Workspace(name) => found.name.contains(name),
+        };
+        match self {
+            Self::Silent => Box::pin(pending()),
+            Self::Editor { symbols, .. } => {
+                Box::pin(ready(Some(symbols.iter().filter(wanted).cloned().collect())))
+            }
+            _ => Box::pin(ready(None)),
         }
     }
 }

@@ -1,28 +1,26 @@
 //! `TodoWrite`: the model's list of what it is doing, for itself and for the user.
 
-use futures_util::future::{BoxFuture, ready};
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::{
-    schema,
     todos::{Todo, TodoStatus},
-    tool::{Tool, ToolContext, ToolFailure, ToolOutput},
+    tool::{ToolContext, ToolFailure, ToolOutput},
+    typed::Typed,
 };
 
 /// Sets the todo list of this session, which the user sees. Use it for work of three steps or more. Give the
 /// whole list each time; keep one task in progress, and mark a task completed as soon as it is done.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// All tasks, in order.
     todos: Vec<TodoInput>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct TodoInput {
+pub(crate) struct TodoInput {
     /// What to do: "Run the tests".
     content: String,
     status: TodoStatus,
@@ -32,51 +30,39 @@ struct TodoInput {
 
 pub struct TodoWrite;
 
-const NAME: &str = "TodoWrite";
+impl Typed for TodoWrite {
+    const NAME: &'static str = "TodoWrite";
+    type Input = Input;
 
-impl Tool for TodoWrite {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn description(&self) -> String {
-        schema::description::<Input>()
-    }
-
-    fn input_schema(&self) -> Value {
-        schema::input_schema::<Input>()
-    }
-
-    fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, ToolFailure> {
-        parse(input).map(|_| Access::Session)
-    }
-
-    fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        Box::pin(ready(parse(&input).map(|todos| set(todos, &context))))
-    }
-}
-
-fn set(todos: Vec<Todo>, context: &ToolContext) -> ToolOutput {
-    let count = |status| todos.iter().filter(|todo| todo.status == status).count();
-    let said = format!(
-        "The list is set: {} completed, {} in progress, {} pending.",
-        count(TodoStatus::Completed),
-        count(TodoStatus::InProgress),
-        count(TodoStatus::Pending)
-    );
-    context.todos.set(todos);
-    ToolOutput::text(said)
-}
-
-fn parse(input: &Value) -> Result<Vec<Todo>, ToolFailure> {
-    let input: Input = schema::parse(NAME, input)?;
-    let todos = input.todos.into_iter().enumerate().map(|(index, todo)| {
-        if todo.content.trim().is_empty() {
-            return Err(ToolFailure(format!("todos[{index}].content is empty; say what is to be done")));
+    fn check(input: &Input) -> Result<(), ToolFailure> {
+        match input.todos.iter().position(|todo| todo.content.trim().is_empty()) {
+            Some(index) => {
+                Err(ToolFailure(format!("todos[{index}].content is empty; say what is to be done")))
+            }
+            None => Ok(()),
         }
-        Ok(Todo { content: todo.content, status: todo.status, active_form: todo.active_form })
-    });
-    todos.collect()
+    }
+
+    fn access(_input: &Input, _context: &ToolContext) -> Result<Access, ToolFailure> {
+        Ok(Access::Session)
+    }
+
+    async fn run(input: Input, context: ToolContext) -> Result<ToolOutput, ToolFailure> {
+        let count = |status| input.todos.iter().filter(|todo| todo.status == status).count();
+        let said = format!(
+            "The list is set: {} completed, {} in progress, {} pending.",
+            count(TodoStatus::Completed),
+            count(TodoStatus::InProgress),
+            count(TodoStatus::Pending)
+        );
+        let todos = input.todos.into_iter().map(|todo| Todo {
+            content: todo.content,
+            status: todo.status,
+            active_form: todo.active_form,
+        });
+        context.todos.set(todos.collect());
+        Ok(ToolOutput::text(said))
+    }
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
-use crate::{read_state::ReadState, shell::Shell, todos::Todos};
+use crate::{host::AgentHost, read_state::ReadState, shell::Shell, todos::Todos};
 
 pub trait Tool: Send + Sync {
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What the model reads about the tool; the same bytes in every session.
     fn description(&self) -> String;
@@ -31,8 +31,32 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Whether what the call starts goes on when the call is over.
+    fn stays(&self, _input: &Value) -> bool {
+        false
+    }
+
+    /// Without which the tool is of no use: then it is not offered.
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
     /// Runs the call. Must end soon after `context.cancel` fires, with nothing left behind.
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// What a tool cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    /// An editor that tells what is open.
+    OpenDocuments,
+    /// An editor that tells what language servers report.
+    Diagnostics,
+    /// An editor that tells what code defines.
+    Symbols,
+    /// A skill that the model may load.
+    Skills,
 }
 
 /// What a call may use. Cheap to clone; one per call.
@@ -44,12 +68,22 @@ pub struct ToolContext {
     pub progress: Progress,
     pub host: Arc<dyn AgentHost>,
     pub workspace: Workspace,
-    /// Whether a search may show this file. The call's own path was decided about before it ran.
+    /// Whether a search may show this file unasked: no rule denies it or asks for it, and it is no secret.
     pub may_read: MayRead,
+    /// Whether no rule denies this file: enough below a folder that the user was asked about by name.
+    pub not_denied: MayRead,
     /// What the model has read, and thereby may change.
     pub reads: Arc<ReadState>,
     pub shell: Arc<Shell>,
     pub todos: Arc<Todos>,
+    pub fetch: FetchPolicy,
+}
+
+/// What WebFetch may reach beside the public internet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FetchPolicy {
+    /// Hosts (`wiki.example`) or hosts with a port (`127.0.0.1:8080`) whose addresses are not checked.
+    pub allow_private: Vec<String>,
 }
 
 impl ToolContext {
@@ -97,12 +131,6 @@ pub type MayRead = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Shows a line of output while the tool runs. Never blocks.
 pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
-
-/// What a tool may ask of the agent it runs for.
-pub trait AgentHost: Send + Sync {
-    /// A question to the user; `None` when nobody can answer.
-    fn ask_user(&self, question: String, options: Vec<String>) -> BoxFuture<'_, Option<String>>;
-}
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {

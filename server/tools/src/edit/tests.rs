@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
@@ -266,8 +266,8 @@ async fn the_preview_is_the_diff_where_the_edit_would_apply() {
             ),
         )
     "#]]
-    .assert_debug_eq(&Edit.preview(&edit_input("two", "2"), &bench.context));
-    assert_eq!(Edit.preview(&edit_input("three", "3"), &bench.context), None);
+    .assert_debug_eq(&bench.preview(&Edit, &edit_input("two", "2")));
+    assert_eq!(bench.preview(&Edit, &edit_input("three", "3")), None);
     let input = json!({"file_path": "a.txt", "edits": [{"old_string": "one", "new_string": "1"}]});
     expect![[r#"
         Some(
@@ -276,5 +276,5 @@ async fn the_preview_is_the_diff_where_the_edit_would_apply() {
             ),
         )
     "#]]
-    .assert_debug_eq(&MultiEdit.preview(&input, &bench.context));
+    .assert_debug_eq(&bench.preview(&MultiEdit, &input));
 }

@@ -26,7 +26,7 @@ pub(super) struct Scan<'a> {
 impl Scan<'_> {
     pub(super) fn folder(&self, scope: &Scope, keep: usize) -> Finds {
         let finds = Finds::keeping(keep);
-        scope.walk().run(|| {
+        scope.walk(|| {
             let mut searcher = searcher(self.query, self.matcher, None);
             let matcher = self.matcher.clone();
             let finds = &finds;

@@ -372,6 +372,41 @@ async fn links_are_not_followed_unless_named_and_pipes_do_not_hang() {
     assert_eq!(list(json!({"pattern": "needle", "path": "file-link"})).await, "file-link");
 }
 
+/// A walk that opened one of them would never return, and the answer would be a failure.
+#[tokio::test]
+async fn pipes_in_place_of_ignore_files_do_not_hang() {
+    let pipe = |bench: &Bench, name: &str| {
+        let path = bench.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mode = rustix::fs::Mode::from(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    };
+    let files = "//- a.c\nneedle\n//- sub/b.c\nneedle\n//- sub/deep/c.c\nneedle\n//- other/.gitignore\nd.c\n//- other/d.c\nneedle\n";
+    let list = async |bench: &Bench, input| {
+        let text = bench.run(&Grep, input).await.text();
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines.join(" ")
+    };
+    for name in [".gitignore", ".ignore", ".git/info/exclude"] {
+        let bench = tree(files);
+        pipe(&bench, name);
+        let all = "a.c other/d.c sub/b.c sub/deep/c.c";
+        assert_eq!(list(&bench, json!({"pattern": "needle"})).await, all, "{name}");
+        // Also above the folder that is searched.
+        let below = "sub/b.c sub/deep/c.c";
+        assert_eq!(list(&bench, json!({"pattern": "needle", "path": "sub"})).await, below, "{name}");
+
+        // What the others ignore still is.
+        let bench = tree(files);
+        pipe(&bench, &format!("sub/{name}"));
+        let shown = "a.c sub/b.c sub/deep/c.c";
+        assert_eq!(list(&bench, json!({"pattern": "needle"})).await, shown, "{name}");
+        let text = bench.run(&crate::glob::Glob, json!({"pattern": "*/*.c"})).await.text();
+        assert_eq!(text, "sub/b.c", "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_line_too_long_to_hold_is_skipped_and_counted() {
     let bench = tree("//- a\nneedle\n");
@@ -456,6 +491,22 @@ async fn a_file_that_was_named_was_decided_about_before() {
         expect![[r#"
         secrets/b.txt
         1:token=2"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_folder_asked_about_by_name_is_searched_but_for_what_is_denied() {
+    let bench = tree("//- secrets/b.txt\ntoken=2\n//- secrets/denied/c.txt\ntoken=3\n")
+        .hiding("secrets")
+        .denying("secrets/denied");
+    check(
+        &bench,
+        json!({"pattern": "token", "path": "secrets", "output_mode": "content"}),
+        expect![[r#"
+        secrets/b.txt
+        1:token=2
+        [left out by permission rules: 1 file]"#]],
     )
     .await;
 }

@@ -2,7 +2,11 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::*;
-use crate::testing::{Bench, Saves};
+use crate::{
+    edit::Edit,
+    media,
+    testing::{Bench, Saves},
+};
 
 #[tokio::test]
 async fn lines_are_numbered() {
@@ -93,6 +97,7 @@ async fn what_is_no_text_file_is_refused_in_words() {
     let bench = Bench::new()
         .with_file("empty", "")
         .with_file("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+        .with_file("program", b"\x7fELF\x02\x01\x01\0\0\0")
         .with_file("src/Main.rs", "x");
     bench.run(&Read, json!({"file_path": "empty"})).await.check(expect!["(empty exists but is empty)"]);
     bench
@@ -102,7 +107,11 @@ async fn what_is_no_text_file_is_refused_in_words() {
     bench
         .run(&Read, json!({"file_path": "image.png"}))
         .await
-        .check(expect!["FAILED: image.png cannot be read: this is not a text file: it contains NUL bytes"]);
+        .check(expect!["FAILED: image.png begins like a PNG image but is cut off or damaged"]);
+    bench
+        .run(&Read, json!({"file_path": "program"}))
+        .await
+        .check(expect!["FAILED: program cannot be read: this is not a text file: it contains NUL bytes"]);
     bench
         .run(&Read, json!({"file_path": "src/main.txt"}))
         .await
@@ -141,11 +150,87 @@ async fn unsaved_changes_are_read_and_said() {
         a.txt: lines 1 to 1"#]]);
 }
 
+#[tokio::test]
+async fn images_and_documents_are_shown_whatever_their_name() {
+    let bench = Bench::new()
+        .with_file("photo.txt", media::tests::png(640, 480))
+        .with_file("paper", media::tests::pdf(3))
+        .with_file("huge.png", media::tests::png(10_000, 1))
+        .with_file("story.txt", "GIF89a is a format\n")
+        .with_file("drawing.svg", "<svg/>\n");
+    bench.run(&Read, json!({"file_path": "photo.txt"})).await.check(expect![[r#"
+        photo.txt: PNG image, 640 × 480 pixels, 45 bytes
+        <image/png>
+
+        === shown as text
+        photo.txt: PNG image, 640 × 480 pixels, 45 bytes"#]]);
+    bench.run(&Read, json!({"file_path": "paper", "limit": 10})).await.check(expect![[r#"
+        paper: PDF document, 3 pages, 159 bytes
+        <application/pdf>
+
+        === shown as text
+        paper: PDF document, 3 pages, 159 bytes"#]]);
+    bench.run(&Read, json!({"file_path": "huge.png"})).await.check(expect!["FAILED: huge.png is a PNG image of 10000 × 1 pixels, and at most 8000 each way can be shown; make a smaller copy of it"]);
+    bench.run(&Read, json!({"file_path": "story.txt"})).await.check(expect![[r#"
+             1	GIF89a is a format
+
+        === shown as text
+        story.txt: lines 1 to 1"#]]);
+    bench.run(&Read, json!({"file_path": "drawing.svg"})).await.check(expect![[r#"
+             1	<svg/>
+
+        === shown as text
+        drawing.svg: lines 1 to 1"#]]);
+    assert!(bench.context.reads.get(&bench.path("photo.txt")).is_none());
+}
+
+#[tokio::test]
+async fn an_image_too_large_is_not_even_read() {
+    let bench = Bench::new().with_file("big.png", media::tests::png(1, 1));
+    let file = std::fs::File::options().write(true).open(bench.path("big.png")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    bench.run(&Read, json!({"file_path": "big.png"})).await.check(expect!["FAILED: big.png is a PNG image of 1099511.6 MB, and at most 3.9 MB can be shown; make a smaller copy of it"]);
+}
+
+#[tokio::test]
+async fn a_notebook_is_read_as_cells_and_edited_as_json() {
+    let json = r#"{"cells": [{"cell_type": "code", "source": ["1 + 1"],
+"outputs": [{"output_type": "stream", "text": "2"}]}], "metadata": {}}"#;
+    let bench = Bench::new()
+        .with_file("a.ipynb", json)
+        .with_file("b.ipynb", "{]")
+        .with_file("c.ipynb", r#"{"cells": []}"#);
+    bench.run(&Read, json!({"file_path": "a.ipynb"})).await.check(expect![[r#"
+        [cell 1: code]
+        1 + 1
+        [output of cell 1]
+        2
+
+        === shown as text
+        a.ipynb: 1 cell"#]]);
+    let edit = json!({"file_path": "a.ipynb", "old_string": "1 + 1", "new_string": "2 + 2"});
+    bench.run(&Edit, edit.clone()).await.check(expect![
+        "FAILED: a.ipynb has not been read yet; read it as JSON, with offset 1, before changing it"
+    ]);
+    bench.run(&Read, json!({"file_path": "a.ipynb", "offset": 1})).await.check(expect![[r#"
+             1	{"cells": [{"cell_type": "code", "source": ["1 + 1"],
+             2	"outputs": [{"output_type": "stream", "text": "2"}]}], "metadata": {}}
+
+        === shown as text
+        a.ipynb: lines 1 to 2"#]]);
+    assert!(!bench.run(&Edit, edit).await.failed());
+    bench.run(&Read, json!({"file_path": "b.ipynb"})).await.check(expect!["FAILED: b.ipynb is no notebook that can be shown: key must be a string at line 1 column 2; read it as text with offset 1"]);
+    bench.run(&Read, json!({"file_path": "c.ipynb"})).await.check(expect![[r#"
+        (c.ipynb has no cells)
+        === shown as text
+        c.ipynb: 0 cells"#]]);
+}
+
 #[test]
 fn the_path_of_the_access_is_clean() {
     let bench = Bench::new();
-    let access = Read.access(&json!({"file_path": "./a/../b/./c"}), &bench.context).unwrap();
+    let access = bench.access(&Read, &json!({"file_path": "./a/../b/./c"})).unwrap();
     assert_eq!(access, Access::Read { path: bench.path("b/c") });
-    let access = Read.access(&json!({"file_path": "/x/../etc/hosts"}), &bench.context).unwrap();
+    let access = bench.access(&Read, &json!({"file_path": "/x/../etc/hosts"})).unwrap();
     assert_eq!(access, Access::Read { path: "/etc/hosts".into() });
 }

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of processes. Turning bytes into text for a reader is `text.rs`.
 
-use std::{collections::VecDeque, ops::Range};
+use std::ops::Range;
 
 use super::text;
 
@@ -14,8 +14,42 @@ const TAIL_BYTES: usize = 160 * 1024;
 #[derive(Default)]
 pub(super) struct Capture {
     head: Vec<u8>,
-    tail: VecDeque<u8>,
+    tail: Tail,
     total: u64,
+}
+
+/// The last [`TAIL_BYTES`] of what came after the head. A ring of its own, because a flood goes through here: two
+/// copies at most for each push, whatever its length.
+#[derive(Default)]
+struct Tail {
+    ring: Vec<u8>,
+    /// Where the oldest byte is, once the ring is full.
+    oldest: usize,
+}
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        let bytes = bytes.get(bytes.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
+        let (new, rest) = bytes.split_at((TAIL_BYTES - self.ring.len()).min(bytes.len()));
+        self.ring.extend_from_slice(new);
+        let (first, second) = rest.split_at((TAIL_BYTES - self.oldest).min(rest.len()));
+        for part in [first, second] {
+            if let Some(place) = self.ring.get_mut(self.oldest..self.oldest + part.len()) {
+                place.copy_from_slice(part);
+                self.oldest = (self.oldest + part.len()) % TAIL_BYTES;
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// The bytes in the order they came.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        let (newer, older) = self.ring.split_at(self.oldest.min(self.ring.len()));
+        (older, newer)
+    }
 }
 
 impl Capture {
@@ -24,10 +58,7 @@ impl Capture {
         let room = (HEAD_BYTES - self.head.len()).min(bytes.len());
         let (head, rest) = bytes.split_at(room);
         self.head.extend_from_slice(head);
-        let rest = rest.get(rest.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
-        let surplus = (self.tail.len() + rest.len()).saturating_sub(TAIL_BYTES);
-        self.tail.drain(..surplus);
-        self.tail.extend(rest);
+        self.tail.push(rest);
     }
 
     /// How many bytes were written so far, kept or not.
@@ -37,8 +68,9 @@ impl Capture {
 
     /// How many bytes at the end are only the beginning of a character.
     pub(super) fn unfinished(&self) -> usize {
-        let mut last: Vec<u8> =
-            self.tail.iter().rev().chain(self.head.iter().rev()).take(4).copied().collect();
+        let (older, newer) = self.tail.parts();
+        let backwards = newer.iter().rev().chain(older.iter().rev()).chain(self.head.iter().rev());
+        let mut last: Vec<u8> = backwards.take(4).copied().collect();
         last.reverse();
         text::incomplete_end(&last)
     }
@@ -73,7 +105,10 @@ impl Capture {
         let kept: Range<u64> = self.total - self.tail.len() as u64..self.total;
         let start = from.clamp(kept.start, kept.end);
         let skip = usize::try_from(start - kept.start).unwrap_or(usize::MAX);
-        (self.tail.iter().skip(skip).copied().collect(), start)
+        let (older, newer) = self.tail.parts();
+        let from_older = older.get(skip.min(older.len())..).unwrap_or_default();
+        let from_newer = newer.get(skip.saturating_sub(older.len())..).unwrap_or_default();
+        ([from_older, from_newer].concat(), start)
     }
 }
 
@@ -116,6 +151,19 @@ mod tests {
         assert_eq!(capture.text_since(0, 0, usize::MAX).len(), 100 * 1024);
         assert_eq!(capture.text_since(47 * 1024, 0, usize::MAX).len(), 53 * 1024);
         assert_eq!(capture.text_since(60 * 1024, 0, usize::MAX).len(), 40 * 1024);
+    }
+
+    #[test]
+    fn the_last_bytes_are_kept_in_order_however_they_come() {
+        for step in [1, 7, 4096, 65_536, TAIL_BYTES - 1, TAIL_BYTES, TAIL_BYTES + 1, 3 * TAIL_BYTES] {
+            let all: Vec<u8> = (0..2 * TAIL_BYTES + 12_345).map(|number| (number % 251) as u8).collect();
+            let mut tail = Tail::default();
+            for piece in all.chunks(step) {
+                tail.push(piece);
+            }
+            let (older, newer) = tail.parts();
+            assert!([older, newer].concat() == all[all.len() - TAIL_BYTES..], "in steps of {step}");
+        }
     }
 
     #[test]

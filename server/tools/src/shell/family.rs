@@ -2,18 +2,20 @@
 //!
 //! A process group ends at the first `setsid`, so several marks that a child inherits are used together: the
 //! group and session of the shell, a variable in the environment, and an odd soft limit on message queues (which
-//! survives `env -i`, programs that write their title over their environment, and death). Orphans come to us, because the server
-//! is a subreaper; so every survivor is below one of our own children, and only those are looked at.
+//! survives `env -i`, programs that write their title over their environment, and death). Orphans come to us or to the
+//! command's warden, because both are subreapers; so every survivor is below one of our own children, and only those
+//! are looked at.
 //!
 //! Knows nothing of output, timeouts or jobs.
 
 use std::{
     ffi::OsStr,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+use sandbox::warden::processes::{Process, number};
 
 /// The variable that marks a command's processes.
 pub(super) const JOB_VARIABLE: &str = "REVERIE_JOB";
@@ -27,12 +29,30 @@ const FINISH_ROUNDS: usize = 200;
 
 /// A shell and all that descends from it.
 ///
-/// Its signals go to the group by number, so the shell must stay unreaped, and its number thereby taken, until
-/// [`Family::reap_shell`].
+/// Its signals go to the group by number, so our child must stay unreaped, and its number thereby taken, until
+/// [`Family::reap`].
 #[derive(Clone)]
 pub(super) struct Family {
-    shell: Pid,
+    /// The shell itself or its warden; its session and the mark tell who belongs to it.
+    child: Pid,
+    held: Held,
     mark: Mark,
+}
+
+#[derive(Clone)]
+enum Held {
+    /// Our child is the shell, which leads the group.
+    Directly,
+    /// Our child is the warden, which is no part of the family.
+    ByWarden { shell: Arc<OnceLock<Pid>> },
+}
+
+/// How our child is: the shell, or the warden, which exits only when nothing is left below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Child {
+    Runs,
+    Exited,
+    Killed,
 }
 
 /// What the processes of one command carry.
@@ -42,6 +62,10 @@ pub(super) struct Mark {
     made: Instant,
     #[cfg(target_os = "linux")]
     queue_limit: Option<u64>,
+    /// With more tasks than this on the machine, the command may be the cause.
+    #[cfg(target_os = "linux")]
+    most_tasks: Option<usize>,
+    most_processes: usize,
 }
 
 /// How the shell ended.
@@ -52,8 +76,9 @@ pub(crate) enum ShellEnd {
 }
 
 impl Mark {
-    /// A mark no other command of this process has; makes the process a subreaper the first time.
-    pub(super) fn new() -> Self {
+    /// A mark no other command of this process has, for at most about so many processes; makes the process a
+    /// subreaper the first time.
+    pub(super) fn new(most_processes: usize) -> Self {
         use std::sync::atomic::{AtomicU64, Ordering};
         static COUNTER: AtomicU64 = AtomicU64::new(1);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -64,6 +89,9 @@ impl Mark {
             made: Instant::now(),
             #[cfg(target_os = "linux")]
             queue_limit: linux::odd_queue_limit(number),
+            #[cfg(target_os = "linux")]
+            most_tasks: linux::tasks_on_the_machine().map(|tasks| tasks + most_processes),
+            most_processes,
         }
     }
 
@@ -71,7 +99,7 @@ impl Mark {
     /// Empty where there is nothing to set.
     pub(super) fn limits(&self) -> [String; 2] {
         #[cfg(target_os = "linux")]
-        return [self.queue_limit, linux::task_limit()]
+        return [self.queue_limit, self.most_tasks.and_then(linux::limit_below_that_in_force)]
             .map(|limit| limit.map_or_else(String::new, |limit| limit.to_string()));
         #[cfg(not(target_os = "linux"))]
         [String::new(), String::new()]
@@ -89,20 +117,45 @@ impl Mark {
 
 impl Family {
     /// The family of a shell that was spawned a moment ago with the mark in its environment.
-    pub(super) fn new(shell: Pid, mark: Mark) -> Self {
-        Self { shell, mark }
+    pub(super) fn of_shell(shell: Pid, mark: Mark) -> Self {
+        Self { child: shell, held: Held::Directly, mark }
     }
 
-    /// Whether the shell has ended. Leaves it unreaped.
-    pub(super) fn shell_has_ended(&self) -> bool {
+    /// Likewise, of the shell that this warden is about to start.
+    pub(super) fn of_warden(warden: Pid, mark: Mark) -> Self {
+        Self { child: warden, held: Held::ByWarden { shell: Arc::default() }, mark }
+    }
+
+    /// The shell runs and leads this group.
+    pub(super) fn set_group(&self, leader: Pid) {
+        if let Held::ByWarden { shell } = &self.held {
+            // Said once only.
+            shell.get_or_init(|| leader);
+        }
+    }
+
+    /// Whether the shell runs or has run.
+    pub(super) fn has_begun(&self) -> bool {
+        match &self.held {
+            Held::Directly => true,
+            Held::ByWarden { shell } => shell.get().is_some(),
+        }
+    }
+
+    /// Leaves our child unreaped.
+    pub(super) fn child(&self) -> Child {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that it is not our child any more, so nothing is left to wait for.
-        !matches!(rustix::process::waitid(WaitId::Pid(self.shell), options), Ok(None))
+        match rustix::process::waitid(WaitId::Pid(self.child), options) {
+            Ok(None) => Child::Runs,
+            Ok(Some(status)) if status.exited() => Child::Exited,
+            // An error means that it is not our child any more, so nothing is left to wait for.
+            Ok(Some(_)) | Err(_) => Child::Killed,
+        }
     }
 
-    /// Collects the shell's status. `None` if it still runs or was collected before.
-    pub(super) fn reap_shell(&self) -> Option<ShellEnd> {
-        let (_, status) = rustix::process::waitpid(Some(self.shell), WaitOptions::NOHANG).ok()??;
+    /// Collects our child's status. `None` if it still runs or was collected before.
+    pub(super) fn reap(&self) -> Option<ShellEnd> {
+        let (_, status) = rustix::process::waitpid(Some(self.child), WaitOptions::NOHANG).ok()??;
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Some(ShellEnd::Exited(code)),
             (None, Some(signal)) => Some(ShellEnd::Signalled(signal)),
@@ -115,35 +168,82 @@ impl Family {
         self.mark.is_young()
     }
 
-    /// The processes that still run, the shell included. Reaps the dead ones that were left to us.
-    pub(super) fn living(&self) -> Vec<Pid> {
-        #[cfg(target_os = "linux")]
-        return linux::living(self.shell, &self.mark);
-        #[cfg(not(target_os = "linux"))]
-        if self.shell_has_ended() { Vec::new() } else { vec![self.shell] }
+    /// How many processes still run, the shell included. Reaps the dead ones that were left to us.
+    pub(super) fn living(&self) -> usize {
+        let mut count = 0;
+        self.for_each_living(|_| count += 1);
+        count
     }
 
-    /// Sends a signal to the group and to everyone outside it, and says how many were outside or in it.
+    /// Whether it has become more than a command may be. Cheap while the machine is not full.
+    pub(super) fn is_swarm(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.mark.most_tasks.is_some_and(|most| linux::tasks_on_the_machine() > Some(most))
+            && self.living() > self.mark.most_processes / 2;
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Sends a signal to the group and to everyone outside it, once to each, for many take a second one as an order to
+    /// drop everything; says how many there are.
     pub(super) fn signal(&self, signal: Signal) -> usize {
         // The group first and as one: the kernel does not let a fork slip through between its members.
-        deliver(rustix::process::kill_process_group(self.shell, signal));
-        let living = self.living();
-        for process in &living {
-            deliver(rustix::process::kill_process(*process, signal));
+        let (group, mut is_told) = match &self.held {
+            Held::Directly => (Some(self.child), true),
+            // A warden collects the shell, so that its number is the group's for sure only when somebody in it was
+            // seen just now.
+            Held::ByWarden { shell } => (shell.get().copied(), false),
+        };
+        if let Held::Directly = self.held {
+            deliver(rustix::process::kill_process_group(self.child, signal));
         }
-        living.len()
+        let mut count = 0;
+        self.for_each_living(|process| {
+            count += 1;
+            match group.filter(|group| number(*group) == process.group) {
+                Some(group) if !is_told => {
+                    is_told = true;
+                    deliver(rustix::process::kill_process_group(group, signal));
+                }
+                Some(_) => {}
+                None => deliver(rustix::process::kill_process(process.pid, signal)),
+            }
+        });
+        count
     }
 
-    /// Kills until nobody is left, waiting a little between the rounds, and reaps the shell. Blocks, for at most
+    fn for_each_living(&self, mut visit: impl FnMut(&Process)) {
+        #[cfg(target_os = "linux")]
+        linux::for_each_living(self.child, &self.mark, |process| {
+            let is_warden = matches!(self.held, Held::ByWarden { .. }) && process.pid == self.child;
+            if !is_warden {
+                visit(process);
+            }
+        });
+        #[cfg(not(target_os = "linux"))]
+        if let Held::Directly = self.held
+            && self.child() == Child::Runs
+        {
+            let own = number(self.child);
+            visit(&Process { pid: self.child, parent: 0, group: own, session: 0, dead: false });
+        }
+    }
+
+    /// Signals our child itself: the shell, or a warden that does not do its duty.
+    pub(super) fn signal_child(&self, signal: Signal) {
+        deliver(rustix::process::kill_process(self.child, signal));
+    }
+
+    /// Kills until nobody is left, waiting a little between the rounds, and reaps our child. Blocks, for at most
     /// a second.
     pub(super) fn finish_off(&self) {
         for _ in 0..FINISH_ROUNDS {
-            if self.signal(Signal::KILL) == 0 {
-                break;
+            if self.signal(Signal::KILL) == 0 && self.reap().is_some() {
+                return;
             }
             std::thread::sleep(FINISH_PAUSE);
         }
-        self.reap_shell();
+        self.signal_child(Signal::KILL);
     }
 }
 
@@ -168,26 +268,12 @@ fn become_subreaper() {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::{
-        collections::{HashMap, HashSet},
-        fs,
-    };
+    use std::fs;
 
     use rustix::process::{Pid, Resource, WaitOptions};
+    use sandbox::warden::processes::{Process, Table, number};
 
     use super::{JOB_VARIABLE, Mark};
-
-    /// How many tasks a command may add to those on the machine: far above any build, far below what a fork
-    /// bomb needs to stop the machine.
-    const TASKS_PER_COMMAND: u64 = 8192;
-
-    struct Process {
-        pid: i32,
-        parent: i32,
-        group: i32,
-        session: i32,
-        dead: bool,
-    }
 
     /// A few bytes below the limit in force, another number for each command.
     pub(super) fn odd_queue_limit(number: u64) -> Option<u64> {
@@ -198,50 +284,53 @@ mod linux {
     }
 
     /// `None` where the limit in force is lower.
-    pub(super) fn task_limit() -> Option<u64> {
-        let limit = tasks_on_the_machine()? + TASKS_PER_COMMAND;
+    pub(super) fn limit_below_that_in_force(tasks: usize) -> Option<u64> {
+        let limit = tasks as u64;
         let in_force = rustix::process::getrlimit(Resource::Nproc).current;
         in_force.is_none_or(|in_force| in_force > limit).then_some(limit)
     }
 
-    fn tasks_on_the_machine() -> Option<u64> {
+    pub(super) fn tasks_on_the_machine() -> Option<usize> {
         let load = fs::read_to_string("/proc/loadavg").ok()?;
         load.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
     }
 
-    pub(super) fn living(shell: Pid, mark: &Mark) -> Vec<Pid> {
-        let shell = shell.as_raw_nonzero().get();
-        let server = rustix::process::getpid().as_raw_nonzero().get();
-        let mut table = Table::new(oldest(shell, mark));
-        let mut pending: Vec<Process> = table
-            .roots(server)
-            .into_iter()
-            .filter(|child| {
-                [child.pid, child.group, child.session].contains(&shell) || carries(child.pid, mark)
-            })
-            .collect();
-        let mut living = Vec::new();
-        while let Some(process) = pending.pop() {
-            pending.extend(table.children(process.pid));
-            let Some(pid) = Pid::from_raw(process.pid) else { continue };
+    pub(super) fn for_each_living(child: Pid, mark: &Mark, mut visit: impl FnMut(&Process)) {
+        let child = number(child);
+        let server = number(rustix::process::getpid());
+        let mut table = Table::new(oldest(child, mark));
+        let mut parents = Vec::new();
+        let mut meet = |process: &Process| {
             if !process.dead {
-                living.push(pid);
-            } else if process.parent == server && process.pid != shell {
-                // An orphan that ended: ours to collect, nobody else's. The shell's own status is wanted later.
-                let reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-                tracing::trace!(pid = process.pid, ok = reaped.is_ok(), "reaped an orphan");
+                visit(process);
+            } else if process.parent == server && number(process.pid) != child {
+                // An orphan that ended: ours to collect, nobody else's. Our child's own status is wanted later.
+                let reaped = rustix::process::waitpid(Some(process.pid), WaitOptions::NOHANG);
+                tracing::trace!(pid = number(process.pid), ok = reaped.is_ok(), "reaped an orphan");
+            }
+        };
+        for root in table.roots() {
+            let pid = number(root.pid);
+            if [pid, root.group, root.session].contains(&child) || carries(pid, mark) {
+                meet(&root);
+                parents.push(root.pid);
             }
         }
-        living
+        while let Some(parent) = parents.pop() {
+            table.for_each_child(parent, |process| {
+                meet(process);
+                parents.push(process.pid);
+            });
+        }
     }
 
-    /// Numbers are given out in rising order, so whoever descends from the shell has a higher one, unless the
-    /// numbers have started over since; a young shell can tell by the latest one.
-    fn oldest(shell: i32, mark: &Mark) -> i32 {
+    /// Numbers are given out in rising order, so whoever descends from our child has a higher one, unless the
+    /// numbers have started over since; a young one can tell by the latest one.
+    fn oldest(child: i32, mark: &Mark) -> i32 {
         let latest = || -> Option<i32> {
             fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
         };
-        if mark.is_young() && latest().is_some_and(|latest| latest >= shell) { shell } else { 0 }
+        if mark.is_young() && latest().is_some_and(|latest| latest >= child) { child } else { 0 }
     }
 
     fn carries(pid: i32, mark: &Mark) -> bool {
@@ -268,80 +357,5 @@ mod linux {
             .find_map(|line| line.strip_prefix("Max msgqueue size"))
             .and_then(|rest| rest.split_whitespace().next())
             .is_some_and(|soft| soft.parse() == Ok(odd))
-    }
-
-    /// Who descends from whom: asked process by process where the kernel has `children` files, else from one
-    /// pass over all of `/proc`.
-    struct Table {
-        all: Option<HashMap<i32, Vec<Process>>>,
-    }
-
-    impl Table {
-        /// `oldest` is the lowest number a process of interest can have.
-        fn new(oldest: i32) -> Self {
-            let server = rustix::process::getpid().as_raw_nonzero().get();
-            let has_files = fs::exists(format!("/proc/{server}/task/{server}/children")).unwrap_or(false);
-            Self { all: (!has_files).then(|| by_parent(oldest)) }
-        }
-
-        /// Our own children, and those who may have become so while they were looked for.
-        fn roots(&mut self, server: i32) -> Vec<Process> {
-            let mut roots = self.children(server);
-            match &mut self.all {
-                Some(all) => {
-                    let known: HashSet<i32> = all.values().flatten().map(|process| process.pid).collect();
-                    let lost = all.extract_if(|parent, _| *parent != 0 && !known.contains(parent));
-                    roots.extend(lost.flat_map(|(_, orphans)| orphans));
-                }
-                None => {
-                    // The kernel may skip one while another ends; a second look sees it.
-                    let seen: HashSet<i32> = roots.iter().map(|process| process.pid).collect();
-                    let more = listed_children(server).into_iter();
-                    roots.extend(more.filter(|process| !seen.contains(&process.pid)));
-                }
-            }
-            roots
-        }
-
-        fn children(&mut self, parent: i32) -> Vec<Process> {
-            match &mut self.all {
-                // Taken out, so that no row is seen twice even if `/proc` shows a loop.
-                Some(all) => all.remove(&parent).unwrap_or_default(),
-                None => listed_children(parent),
-            }
-        }
-    }
-
-    fn listed_children(parent: i32) -> Vec<Process> {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
-        tasks
-            .flatten()
-            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-            .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
-            .filter_map(process)
-            .collect()
-    }
-
-    fn by_parent(oldest: i32) -> HashMap<i32, Vec<Process>> {
-        let mut table: HashMap<i32, Vec<Process>> = HashMap::new();
-        let Ok(entries) = fs::read_dir("/proc") else { return table };
-        let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        for process in numbers.filter(|number| *number >= oldest).filter_map(process) {
-            table.entry(process.parent).or_default().push(process);
-        }
-        table
-    }
-
-    fn process(pid: i32) -> Option<Process> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        // The name may hold anything, parentheses included; the last one closes it.
-        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-        let rest = String::from_utf8_lossy(stat.get(name_end + 1..)?).into_owned();
-        let mut fields = rest.split_whitespace();
-        let state = fields.next()?;
-        let parent = fields.next()?.parse().ok()?;
-        let group = fields.next()?.parse().ok()?;
-        let session = fields.next()?.parse().ok()?;
-        Some(Process { pid, parent, group, session, dead: matches!(state, "Z" | "X" | "x") })
     }
 }

@@ -19,17 +19,22 @@ use super::{
     spawn::Spawned,
     supervisor,
 };
-use crate::tool::Progress;
+use crate::tool::{Progress, ToolFailure};
+
+/// Far more than a helper says.
+const MAX_REFUSAL_CHARS: usize = 2_000;
 
 pub(crate) struct Job {
     pub(crate) command: String,
     pub(crate) started: SystemTime,
-    /// `None` once the shell is reaped: its number may then be another's.
+    /// `None` once it is reaped: its number may then be another's.
     pub(super) family: Mutex<Option<Family>>,
     pub(super) capture: Mutex<Capture>,
     /// How much of the output a reader has had.
     read: Mutex<u64>,
     pub(super) stop: CancellationToken,
+    pub(super) begun: CancellationToken,
+    walled: bool,
     ending: watch::Sender<Option<Ending>>,
 }
 
@@ -57,6 +62,10 @@ pub(crate) enum Cause {
     Ended,
     TimedOut,
     Stopped,
+    /// It had more processes than a command may have.
+    Swarmed,
+    /// The shell was not started; what was written says why.
+    NeverRan,
 }
 
 impl Job {
@@ -69,6 +78,8 @@ impl Job {
             capture: Mutex::default(),
             read: Mutex::default(),
             stop: CancellationToken::new(),
+            begun: CancellationToken::new(),
+            walled: spawned.walled,
             ending: watch::Sender::new(None),
         });
         supervisor::supervise(Arc::clone(&job), spawned, manner)?;
@@ -95,6 +106,31 @@ impl Job {
             Ok(ending) => ending.clone().unwrap_or(Ending::UNKNOWN),
             Err(_) => Ending::UNKNOWN,
         }
+    }
+
+    /// Waits until the shell runs, or has ended without.
+    pub(crate) async fn settled(&self) {
+        tokio::select! {
+            () = self.begun.cancelled() => {}
+            _ = self.ended() => {}
+        }
+    }
+
+    /// Why the command was never run, if so.
+    pub(crate) fn refusal(&self) -> Option<ToolFailure> {
+        let ending = self.ending().filter(|ending| ending.cause == Cause::NeverRan)?;
+        let written = self.text(MAX_REFUSAL_CHARS);
+        let words = match written.trim().trim_start_matches("reverie: ") {
+            "" => format!("its helper process ended with {:?}", ending.shell),
+            words => words.to_owned(),
+        };
+        Some(ToolFailure(if self.walled {
+            format!(
+                "the sandbox cannot be applied here: {words}; switch sandbox.mainBash off or run on a system that has it"
+            )
+        } else {
+            format!("the command was not run: {words}")
+        }))
     }
 
     /// All that was written, the middle left out where it is long.
@@ -141,7 +177,7 @@ impl Ending {
         match (self.cause, self.shell?) {
             (Cause::Ended, ShellEnd::Exited(code)) => Some(code),
             (Cause::Ended, ShellEnd::Signalled(signal)) => Some(128 + signal),
-            (Cause::TimedOut | Cause::Stopped, _) => None,
+            (Cause::TimedOut | Cause::Stopped | Cause::Swarmed | Cause::NeverRan, _) => None,
         }
     }
 }

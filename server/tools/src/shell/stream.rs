@@ -32,7 +32,7 @@ impl Stream {
         if self.progress.is_none() {
             return;
         }
-        self.pending.extend_from_slice(bytes);
+        self.pending.extend_from_slice(bytes.get(bytes.len().saturating_sub(BATCH_BYTES)..).unwrap_or(bytes));
         let surplus = self.pending.len().saturating_sub(BATCH_BYTES);
         self.pending.drain(..surplus);
     }

@@ -14,9 +14,10 @@ use tokio::{
 };
 
 use super::{
-    family::Family,
+    containment::{Lifeline, News},
+    family::{Child, Family, ShellEnd},
     job::{Cause, Ending, Job, Manner, lock},
-    spawn::Spawned,
+    spawn::{FolderReport, Spawned},
     stream::Stream,
 };
 
@@ -25,50 +26,64 @@ const DRAIN: Duration = Duration::from_millis(100);
 
 /// How long processes may take to end after they were asked to, and after they were made to.
 const GRACE: Duration = Duration::from_millis(500);
-const KILL: Duration = Duration::from_secs(1);
+const KILL: Duration = Duration::from_millis(800);
+
+/// How long a warden whose lifeline is cut may take before it is killed, and what is left then after it.
+const DISMISSAL: Duration = Duration::from_millis(200);
 
 /// How long the last words of the dying are listened to.
 const LAST_WORDS: Duration = Duration::from_millis(20);
 
-/// How often orphans of a long command are reaped, and its end looked for should a signal have been missed.
-const ROUND: Duration = Duration::from_secs(2);
+/// How often a long command is looked at: its orphans are reaped, its size is checked, and its end is seen should
+/// a signal have been missed.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// How often a background job whose shell has ended is looked at.
 const AFTERLIFE_ROUND: Duration = Duration::from_millis(250);
 
-/// The longest pause between two looks at processes that should be ending.
+/// The pauses between two looks at processes that should be ending.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
 const READ_BYTES: usize = 64 * 1024;
 
 /// Starts the watch. Must be called inside a runtime.
 pub(super) fn supervise(job: Arc<Job>, spawned: Spawned, manner: Manner) -> io::Result<()> {
-    let guard = Guard { job: Arc::clone(&job), family: Some(spawned.family.clone()) };
+    let Spawned { family, lifeline, walled, output, folder } = spawned;
+    let guard = Guard { job: Arc::clone(&job), family: Some(family.clone()) };
+    if family.has_begun() {
+        job.begun.cancel();
+    }
     let (limit, progress) = match manner {
         Manner::Foreground { limit, progress } => (Some(Instant::now() + limit), Some(progress)),
         Manner::Background => (None, None),
     };
     let mut supervisor = Supervisor {
-        family: spawned.family,
+        family,
+        lifeline,
         guard,
         children: signal(SignalKind::child())?,
         reader: Reader {
             job: Arc::clone(&job),
-            output: Some(spawned.output),
+            output: Some(output),
             buffer: vec![0; READ_BYTES],
             stream: Stream::new(progress),
         },
     };
     tokio::spawn(async move {
         let (cause, leftovers) = supervisor.run(limit).await;
-        let shell = supervisor.guard.release();
-        job.set_ending(Ending { cause, shell, leftovers, folder: spawned.folder.read() });
+        let shell = supervisor.release();
+        let never_ran = cause == Cause::Ended && supervisor.never_ran(&folder, shell, walled);
+        let cause = if never_ran { Cause::NeverRan } else { cause };
+        job.set_ending(Ending { cause, shell, leftovers, folder: folder.read() });
     });
     Ok(())
 }
 
 struct Supervisor {
     family: Family,
+    /// `None` without a warden: the shell is our own child.
+    lifeline: Option<Lifeline>,
     guard: Guard,
     children: tokio::signal::unix::Signal,
     reader: Reader,
@@ -88,6 +103,7 @@ impl Supervisor {
         if cause != Cause::Ended || leftovers > 0 {
             self.terminate().await;
         }
+        self.dismiss_warden().await;
         self.reader.drain_until(Instant::now() + LAST_WORDS).await;
         self.reader.stream.show();
         (cause, leftovers)
@@ -96,83 +112,175 @@ impl Supervisor {
     async fn watch(&mut self, limit: Option<Instant>) -> Cause {
         let mut round = interval_at(Instant::now() + ROUND, ROUND);
         loop {
-            if self.family.shell_has_ended() {
+            if self.shell_has_ended() {
                 return Cause::Ended;
             }
             tokio::select! {
                 biased;
                 () = self.guard.job.stop.cancelled() => return Cause::Stopped,
                 () = at(limit) => return Cause::TimedOut,
+                news = news(self.lifeline.as_mut()) => if let News::Started(group) = news {
+                    self.family.set_group(group);
+                    self.guard.job.begun.cancel();
+                },
                 _ = self.children.recv() => {}
-                _ = round.tick() => {
-                    self.living().await;
-                }
+                _ = round.tick() => if self.has_swarmed().await {
+                    return Cause::Swarmed;
+                },
                 () = self.reader.step() => {}
             }
         }
     }
 
-    /// A background job lives as long as any process of it.
+    fn shell_has_ended(&self) -> bool {
+        match &self.lifeline {
+            Some(lifeline) => lifeline.has_ended(),
+            None => self.family.child() != Child::Runs,
+        }
+    }
+
+    /// A background job lives as long as any process of it, and never without its warden.
     async fn watch_afterlife(&mut self) -> Cause {
         loop {
-            if self.living().await == 0 {
+            if self.is_gone().await {
                 return Cause::Ended;
+            }
+            if self.lifeline.is_some() && self.family.child() == Child::Killed {
+                return Cause::Stopped;
             }
             tokio::select! {
                 biased;
                 () = self.guard.job.stop.cancelled() => return Cause::Stopped,
+                _ = self.children.recv() => {}
                 () = sleep_until(Instant::now() + AFTERLIFE_ROUND) => {}
                 () = self.reader.read_on() => {}
             }
         }
     }
 
+    /// A warden knows for sure. A look is not atomic: a process may change its parent while it is read.
+    async fn is_gone(&self) -> bool {
+        match self.family.child() {
+            Child::Runs if self.lifeline.is_some() => false,
+            Child::Exited if self.lifeline.is_some() => true,
+            Child::Runs | Child::Exited | Child::Killed => self.living().await == 0,
+        }
+    }
+
     /// Asks everyone to end, then makes them.
     async fn terminate(&mut self) {
+        if !self.family.has_begun() && !self.shell_has_ended() {
+            // Nobody is there to be asked yet.
+            return self.cut_lifeline();
+        }
         self.signal(Signal::TERM).await;
         // A stopped process hears nothing before it is continued.
         self.signal(Signal::CONT).await;
-        if !self.gone_by(Instant::now() + GRACE, None).await
-            && !self.gone_by(Instant::now() + KILL, Some(Signal::KILL)).await
-        {
+        self.family.signal_child(Signal::CONT);
+        if self.gone_by(Instant::now() + GRACE, None).await {
+            return;
+        }
+        self.cut_lifeline();
+        if !self.gone_by(Instant::now() + KILL, Some(Signal::KILL)).await {
             tracing::warn!(command = self.guard.job.command, "processes of a command cannot be killed");
         }
     }
 
+    /// A warden ends by itself when nothing is left to it, and kills what is left when it is told to. If neither
+    /// helps, it was tampered with, and what it had below it is left to us.
+    async fn dismiss_warden(&mut self) {
+        let Some(lifeline) = &self.lifeline else { return };
+        if !lifeline.is_cut() && self.child_ended_by(Instant::now() + GRACE).await {
+            return;
+        }
+        self.cut_lifeline();
+        if !self.child_ended_by(Instant::now() + DISMISSAL).await {
+            self.family.signal_child(Signal::KILL);
+            self.gone_by(Instant::now() + DISMISSAL, Some(Signal::KILL)).await;
+        }
+    }
+
+    async fn child_ended_by(&mut self, deadline: Instant) -> bool {
+        let mut pause = SHORTEST_PAUSE;
+        while self.family.child() == Child::Runs {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            tokio::select! {
+                biased;
+                _ = self.children.recv() => {}
+                () = sleep_until(Instant::now() + pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+            }
+        }
+        true
+    }
+
+    fn cut_lifeline(&mut self) {
+        if let Some(lifeline) = &mut self.lifeline {
+            lifeline.cut();
+            // Should the command have stopped its warden.
+            self.family.signal_child(Signal::CONT);
+        }
+    }
+
+    /// Whether the helper refused. A shell leaves a trace first of all, which counts if the helper did not live to say
+    /// that it had started one; or if it did, but what it started had walls to put up before the shell.
+    fn never_ran(&self, folder: &FolderReport, shell: Option<ShellEnd>, walled: bool) -> bool {
+        let refused = walled && matches!(shell, Some(ShellEnd::Exited(126 | 127)));
+        self.lifeline.is_some() && folder.is_empty() && (!self.family.has_begun() || refused)
+    }
+
+    fn release(&mut self) -> Option<ShellEnd> {
+        let child = self.guard.release();
+        match &self.lifeline {
+            Some(lifeline) => lifeline.end().or(child),
+            None => child,
+        }
+    }
+
     async fn gone_by(&mut self, deadline: Instant, signal: Option<Signal>) -> bool {
-        let mut pause = Duration::from_millis(1);
+        let mut pause = SHORTEST_PAUSE;
         let mut empty_looks = 0;
         loop {
-            let left = match signal {
-                Some(signal) => self.signal(signal).await,
-                None => self.living().await,
-            };
-            // One look is not atomic: a process may change its parent while it is read. Two in a row are enough.
-            empty_looks = if left == 0 { empty_looks + 1 } else { 0 };
-            if empty_looks == 2 {
+            if let Some(signal) = signal {
+                self.signal(signal).await;
+            }
+            // Two looks in a row are enough, with a moment between them; a warden's word is at once.
+            empty_looks = if self.is_gone().await { empty_looks + 1 } else { 0 };
+            if empty_looks == 2 || (self.lifeline.is_some() && self.family.child() == Child::Exited) {
                 return true;
             }
             if Instant::now() >= deadline {
                 return false;
             }
-            if left > 0 {
-                tokio::select! {
-                    biased;
-                    () = sleep_until(Instant::now() + pause) => {}
-                    _ = self.children.recv() => {}
-                    () = self.reader.read_on() => {}
-                }
-                pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = if empty_looks > 0 { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+            tokio::select! {
+                biased;
+                () = sleep_until(Instant::now() + pause) => {}
+                _ = self.children.recv(), if empty_looks == 0 => {}
+                () = self.reader.read_on() => {}
             }
         }
     }
 
     async fn living(&self) -> usize {
         if self.family.is_young() {
-            return self.family.living().len();
+            return self.family.living();
         }
         let family = self.family.clone();
-        tokio::task::spawn_blocking(move || family.living().len()).await.unwrap_or(0)
+        tokio::task::spawn_blocking(move || family.living()).await.unwrap_or(0)
+    }
+
+    /// Looks for orphans too, which without a warden are left to us.
+    async fn has_swarmed(&self) -> bool {
+        let (family, alone) = (self.family.clone(), self.lifeline.is_none());
+        let look = move || {
+            if alone {
+                family.living();
+            }
+            family.is_swarm()
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(false)
     }
 
     async fn signal(&self, signal: Signal) -> usize {
@@ -225,6 +333,13 @@ async fn read(output: Option<&mut pipe::Receiver>, buffer: &mut [u8]) -> io::Res
     }
 }
 
+async fn news(lifeline: Option<&mut Lifeline>) -> News {
+    match lifeline {
+        Some(lifeline) => lifeline.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn at(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
@@ -239,10 +354,10 @@ struct Guard {
 }
 
 impl Guard {
-    /// Reaps the shell; from here on its number is not ours to signal.
-    fn release(&mut self) -> Option<super::family::ShellEnd> {
+    /// Reaps our child; from here on its number is not ours to signal.
+    fn release(&mut self) -> Option<ShellEnd> {
         let mut shared = lock(&self.job.family);
-        let end = self.family.as_ref()?.reap_shell();
+        let end = self.family.as_ref()?.reap();
         if end.is_some() {
             self.family = None;
             *shared = None;

@@ -13,7 +13,6 @@ use std::{
 
 use conversation::ResultContent;
 use expect_test::{Expect, expect};
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -21,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
 
 use crate::{
-    AgentHost, Bash, BashOutput, Display, JobStatus, KillShell, ReadState, Shell, Todos, Tool, ToolContext,
-    ToolFailure, ToolOutput,
+    Display, FetchPolicy, JobStatus, ReadState, Shell, Todos, Tool, ToolContext, ToolFailure, ToolOutput,
+    bash::Bash, bash_output::BashOutput, kill_shell::KillShell, testing::User,
 };
 
 /// No test should come near it; it only keeps a broken one from hanging.
@@ -35,14 +34,6 @@ struct Session {
     folder: TempDir,
     context: ToolContext,
     shown: mpsc::UnboundedReceiver<String>,
-}
-
-struct Nobody;
-
-impl AgentHost for Nobody {
-    fn ask_user(&self, _question: String, _options: Vec<String>) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { None })
-    }
 }
 
 impl Session {
@@ -62,9 +53,11 @@ impl Session {
             cwd: cwd.clone(),
             cancel: CancellationToken::new(),
             progress: Arc::new(move |text| sender.send(text).unwrap_or_default()),
-            host: Arc::new(Nobody),
+            host: Arc::new(User::Absent),
             workspace: Workspace::new(vec![cwd.clone()]),
             may_read: Arc::new(|_| true),
+            not_denied: Arc::new(|_| true),
+            fetch: FetchPolicy::default(),
             reads: ReadState::new(),
             shell: Shell::with_environment(cwd.clone(), environment.collect()),
             todos: Todos::new(),
@@ -229,7 +222,7 @@ async fn a_link_keeps_its_name() {
     fs::create_dir(session.cwd().join("real")).unwrap();
     std::os::unix::fs::symlink("real", session.cwd().join("link")).unwrap();
     session.check("cd link", expect!["(no output)\n[the working directory is now ~/link]"]).await;
-    session.check("pwd", expect!["~/link"]).await;
+    session.check("echo $PWD; pwd", expect!["~/link\n~/link"]).await;
 }
 
 #[tokio::test]
@@ -435,6 +428,117 @@ async fn an_endless_flood_is_stopped_and_shown_in_few_batches() {
 }
 
 #[tokio::test]
+async fn too_many_processes_are_stopped() {
+    let mut session = Session::new();
+    Arc::get_mut(&mut session.context.shell).unwrap().most_processes = 20;
+    // Not by the limit on tasks, which does not hold for everyone, but by being counted.
+    let command = "ulimit -S -u hard; for i in {1..60}; do sleep 1000 & done; echo all; wait";
+    let output = session.line(command).await;
+    assert!(output.ends_with("[stopped because it had started thousands of processes]"), "{output}");
+    assert_eq!(session.survivors(), Vec::<OsString>::new());
+}
+
+fn contain(session: &Session, containment: super::Containment) {
+    let surroundings = super::Surroundings::clone(&super::lock(&session.context.shell.surroundings));
+    session.context.shell.surround(super::Surroundings { containment, ..surroundings });
+}
+
+#[tokio::test]
+async fn walls_without_a_helper_are_a_refusal() {
+    let session = Session::new();
+    let walls = sandbox::Walls::workbench([], session.cwd().to_owned(), sandbox::Network::None);
+    contain(&session, super::Containment { main_walls: Some(walls), ..super::Containment::default() });
+    for background in [false, true] {
+        let input = json!({"command": "touch made", "run_in_background": background});
+        let ToolFailure(words) = Bash.run(input, session.context.clone()).await.unwrap_err();
+        expect!["the sandbox cannot be applied here: this program has no helper process; switch sandbox.mainBash off or run the `reverie` program itself"].assert_eq(&words);
+    }
+    assert!(!session.cwd().join("made").exists());
+}
+
+#[tokio::test]
+async fn a_helper_that_refuses_is_quoted_and_nothing_was_run() {
+    let session = Session::new();
+    let helper = session.cwd().join("helper");
+    fs::write(&helper, "#!/bin/sh\necho 'reverie: no walls today' >&2; exit 126\n").unwrap();
+    fs::set_permissions(&helper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let walls = sandbox::Walls::workbench([], session.cwd().to_owned(), sandbox::Network::None);
+    for (main_walls, expected) in [
+        (None, expect!["the command was not run: no walls today"]),
+        (
+            Some(walls),
+            expect![
+                "the sandbox cannot be applied here: no walls today; switch sandbox.mainBash off or run on a system that has it"
+            ],
+        ),
+    ] {
+        contain(&session, super::Containment { reverie: Some(helper.clone()), main_walls });
+        for background in [false, true] {
+            let input = json!({"command": "touch made", "run_in_background": background});
+            let ToolFailure(words) = Bash.run(input, session.context.clone()).await.unwrap_err();
+            expected.assert_eq(&words);
+        }
+    }
+    assert!(!session.cwd().join("made").exists());
+    assert_eq!(session.context.shell.jobs(), []);
+}
+
+#[tokio::test]
+async fn what_only_reads_is_run_as_it_was_judged() {
+    let session = Session::with_variables(&[
+        ("BASH_FUNC_cat%%", "() { echo another cat; }"),
+        ("BASH_ENV", "/dev/stdin"),
+    ]);
+    fs::write(session.cwd().join("a"), "text\n").unwrap();
+    let judged = |input: Value| match Bash.access(&input, &session.context).unwrap() {
+        permissions::Access::Command { judged, .. } => judged,
+        other => panic!("{other:?}"),
+    };
+    let reads = judged(json!({"command": "cat a | wc -l"})).unwrap().reads;
+    assert_eq!(reads, [session.cwd().join("a")]);
+    assert_eq!(judged(json!({"command": "touch a"})), None);
+    assert_eq!(judged(json!({"command": "cat a", "run_in_background": true})), None);
+    session.check("cat a", expect!["text"]).await;
+    session.check("cat a; :", expect!["another cat"]).await;
+    let output = session.bash(json!({"command": "cat a"})).await;
+    let expected = Display::Terminal { command: "cat a".into(), output: "text\n".into(), exit_code: Some(0) };
+    assert_eq!(output.display, expected);
+}
+
+#[tokio::test]
+async fn a_judgement_holds_for_its_folder_alone() {
+    let session = Session::new();
+    fs::create_dir(session.cwd().join("inner")).unwrap();
+    fs::write(session.cwd().join("a"), "outer\n").unwrap();
+    fs::write(session.cwd().join("inner/a"), "inner\n").unwrap();
+    let judgement = session.context.shell.judge("cat a").unwrap();
+    session.line("cd inner").await;
+    let limit = Duration::from_secs(1);
+    let manner = super::Manner::Foreground { limit, progress: Arc::new(|_| {}) };
+    let ToolFailure(words) = session.context.shell.start_judged(&judgement, manner).err().unwrap();
+    assert_eq!(
+        words,
+        format!("the working directory has changed to {}/inner; try again", session.cwd().display())
+    );
+    session.check("cat a", expect!["inner"]).await;
+    // A folder that is gone is the session's own again, for the judgement too.
+    fs::remove_dir_all(session.cwd().join("inner")).unwrap();
+    let reads = session.context.shell.judge("cat a").unwrap().judged.reads.clone();
+    assert_eq!(reads, [session.cwd().join("a")]);
+    session.check("cat a", expect!["outer\n[the working directory ~/inner is gone; this ran in ~]"]).await;
+}
+
+#[tokio::test]
+async fn what_only_reads_runs_together() {
+    let session = Session::new();
+    fs::write(session.cwd().join("a"), "text\n").unwrap();
+    let command = format!("{}cat a", "cat a > /dev/null; ".repeat(20));
+    let calls = (0..10).map(|_| session.line(&command));
+    let outputs = futures_util::future::join_all(calls).await;
+    assert_eq!(outputs, vec!["text"; 10]);
+}
+
+#[tokio::test]
 async fn bad_inputs_are_refused_in_words() {
     let session = Session::new();
     let check = |input: Value, expected: Expect| {
@@ -453,7 +557,10 @@ async fn bad_inputs_are_refused_in_words() {
 #[tokio::test]
 async fn a_background_job_is_read_in_pieces_and_killed() {
     let session = Session::new();
-    let command = "mkfifo go; echo shell=$$; cat go; echo more; sleep 1000 & echo sleep=$!; wait";
+    // The sleeper tells its number itself: a child of bash that is killed before it has become another program may say
+    // that it has no record of some process.
+    let command =
+        "mkfifo go; echo shell=$$; cat go; echo more; sh -c 'echo sleep=$$; exec sleep 1000' & wait";
     let started = session.bash(json!({"command": command, "run_in_background": true})).await;
     expect!["Started in the background with the id bash_1. Read its output with BashOutput."]
         .assert_eq(&text(started));

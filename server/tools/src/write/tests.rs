@@ -169,7 +169,7 @@ async fn folders_and_wrong_inputs_are_refused() {
 #[test]
 fn the_preview_is_the_diff() {
     let bench = Bench::new().with_file("a.txt", "one\ntwo\n");
-    let preview = Write.preview(&json!({"file_path": "a.txt", "content": "one\n2\n"}), &bench.context);
+    let preview = bench.preview(&Write, &json!({"file_path": "a.txt", "content": "one\n2\n"}));
     expect![[r#"
         Some(
             Diff(
@@ -178,7 +178,7 @@ fn the_preview_is_the_diff() {
         )
     "#]]
     .assert_debug_eq(&preview);
-    let preview = Write.preview(&json!({"file_path": "b.txt", "content": "new\n"}), &bench.context);
+    let preview = bench.preview(&Write, &json!({"file_path": "b.txt", "content": "new\n"}));
     expect![[r#"
         Some(
             Diff(
@@ -187,5 +187,5 @@ fn the_preview_is_the_diff() {
         )
     "#]]
     .assert_debug_eq(&preview);
-    assert_eq!(Write.preview(&json!({"file_path": 1}), &bench.context), None);
+    assert_eq!(bench.preview(&Write, &json!({"file_path": 1})), None);
 }
