@@ -1,6 +1,7 @@
 //! The agent as its server sees it: sessions by id, and one method per thing that can be asked of them.
 //!
-//! Every method but `shutdown` returns at once or after disk reads; turns run on their own tasks.
+//! Every method here but `shutdown` returns at once or after disk reads. Prompts, their queue and what needs a quiet
+//! session are in `turns.rs`.
 
 use std::{
     collections::HashMap,
@@ -9,39 +10,33 @@ use std::{
     time::Duration,
 };
 
-use conversation::{Record, SessionId, Stamp, Strategy, Transcript};
-use permissions::Mode;
+use conversation::{Format as ExportFormat, Hit, Query, Record, SessionId, Stamp, Strategy, Transcript};
 use serde_json::Value;
-use settings::directories;
-use tokio_util::sync::CancellationToken;
+use settings::{Trust, directories};
 use uuid::Uuid;
 
 use crate::{
-    attachments,
-    event::{AgentEvent, TurnEnd, TurnId, TurnStop},
-    git, query_loop, report,
-    session::{Queued, Session, State},
+    commands,
+    doctor::{self, Repair},
+    event::AgentEvent,
+    files, git, report,
+    session::{Session, State, checked_mode},
     shared::Shared,
     store::{self, OpenHere},
-    turn::Turn,
     types::{
-        Accepted, AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Prompt, PromptPart,
-        Resumed, SessionPage, SettingValue,
+        AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Resumed, SessionPage,
+        SettingValue, SlashCommand,
     },
 };
 
 /// How long running turns may take to end when the server goes.
 const SHUTDOWN: Duration = Duration::from_millis(1_200);
 
-const TITLE_CHARS: usize = 80;
-
-/// Prompts that wait behind a turn are held in memory, images and all.
-const LONGEST_QUEUE: usize = 32;
-
 pub struct Agent {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
-    turns: tokio_util::task::TaskTracker,
+    /// Turns, and whatever else ends with the server.
+    pub(crate) turns: tokio_util::task::TaskTracker,
 }
 
 impl Agent {
@@ -57,15 +52,21 @@ impl Agent {
         self.shared.set_editor_settings(configuration);
     }
 
+    /// The settings files as they are in force, for whoever judges what is being written in them.
+    pub fn settings_files(&self) -> settings::Cache {
+        self.shared.settings_files.clone()
+    }
+
     /// Nothing reaches the disk before the first prompt.
     pub fn new_session(&self, new: NewSession) -> Result<SessionId, AgentError> {
         let cwd = self.session_folder(new.cwd)?;
         let mode = match new.mode.as_deref() {
             None => None,
-            Some(name) => Some(self.checked_mode(name)?),
+            Some(name) => Some(checked_mode(name)?),
         };
-        let settings = self.shared.settings(&cwd).settings;
-        let models = self.shared.models(&settings);
+        let loaded = self.shared.settings(&cwd);
+        let settings = &loaded.settings;
+        let models = self.shared.models(settings);
         if let Some(name) = &new.model {
             models.resolve(Some(name)).map_err(|error| AgentError::Invalid(error.to_string()))?;
         }
@@ -74,9 +75,18 @@ impl Agent {
         let stamp = self.stamp(&id, &cwd);
         let transcript = Transcript::create(&directories::project_dir(&self.shared.environment, &cwd), stamp);
         let state = State { model_name: new.model, mode, title: new.title, ..State::default() };
-        let session =
-            Session::new(id.clone(), cwd.clone(), Arc::clone(&self.shared), &settings, transcript, state);
-        *session.git.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(git::read(cwd)));
+        let session = Session::new(
+            id.clone(),
+            cwd.clone(),
+            Arc::clone(&self.shared),
+            settings,
+            transcript,
+            state,
+            Vec::new(),
+        );
+        *session.git.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(tokio::spawn(git::read(cwd.clone(), loaded.trust.is_trusted())));
+        self.shared.extensions.keep(&self.shared, &cwd, &loaded);
         self.open().insert(id.clone(), session);
         Ok(id)
     }
@@ -91,47 +101,110 @@ impl Agent {
     }
 
     /// Opens a session from disk, or shows the one that is open.
-    pub fn resume(&self, id: &SessionId, strategy: Option<Strategy>) -> Result<Resumed, AgentError> {
-        if let Some(session) = self.open().get(id) {
-            return Ok(Resumed {
-                id: id.clone(),
-                strategy: Strategy::Full,
-                messages: report::shown_messages(&session.state().thread),
-                repairs: Vec::new(),
-            });
+    pub fn resume(
+        self: &Arc<Self>,
+        id: &SessionId,
+        strategy: Option<Strategy>,
+        branch: Option<Uuid>,
+    ) -> Result<Resumed, AgentError> {
+        let open = self.open().get(id).cloned();
+        if let Some(session) = open {
+            return self.show(&session, branch);
         }
-        let (session, resumed) = store::open(&self.shared, id, strategy, |cwd| self.stamp(id, cwd))?;
+        let (session, resumed) = store::open(&self.shared, id, strategy, branch, |cwd| self.stamp(id, cwd))?;
+        self.shared.extensions.keep(&self.shared, &session.cwd, &self.shared.settings(&session.cwd));
         self.open().insert(id.clone(), session);
         Ok(resumed)
     }
 
-    /// Starts a turn, or queues the prompt behind the one that runs. The user's words are on disk when this returns.
-    pub fn prompt(self: &Arc<Self>, id: &SessionId, prompt: Prompt) -> Result<Accepted, AgentError> {
-        let session = self.session(id)?;
-        let blocks = attachments::content(&prompt)?;
-        let turn: TurnId = Uuid::now_v7().to_string();
-        let cancel = CancellationToken::new();
-        {
-            let mut state = session.state();
-            if state.running.is_some() {
-                if state.queue.len() >= LONGEST_QUEUE {
-                    return Err(AgentError::Unavailable(format!(
-                        "{LONGEST_QUEUE} prompts wait already; wait for the turn to end, or cancel it"
-                    )));
+    /// An open session as it is, or on another of its branches.
+    fn show(self: &Arc<Self>, session: &Arc<Session>, branch: Option<Uuid>) -> Result<Resumed, AgentError> {
+        // On another branch nothing may begin meanwhile.
+        let alone = branch.map(|_| self.alone_in(session)).transpose()?;
+        let mut branches = match store::read(&self.shared, &session.id, branch) {
+            Ok(loaded) => {
+                if alone.is_some() {
+                    session.go_on_with(loaded.thread, loaded.new_messages);
                 }
-                let waiting = Record::Queued { turn: turn.clone(), text: attachments::words(&prompt) };
-                // Under the lock: that it waits no longer must come after it.
-                let written = session.write(&mut state, &waiting);
-                state.queue.push_back(Queued { turn: turn.clone(), prompt });
-                drop(state);
-                session.report_write(written);
-                return Ok(Accepted { turn, queued: true });
+                loaded.branches
             }
-            state.running = Some(cancel.clone());
+            // Nothing of it is on disk yet.
+            Err(AgentError::UnknownSession(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        drop(alone);
+        if branches.len() < 2 {
+            branches.clear();
         }
-        session.append_user(blocks);
-        self.spawn_turn(session, turn.clone(), prompt, cancel);
-        Ok(Accepted { turn, queued: false })
+        Ok(Resumed {
+            id: session.id.clone(),
+            strategy: Strategy::Full,
+            messages: report::shown_messages(&session.state().thread),
+            repairs: Vec::new(),
+            branches,
+        })
+    }
+
+    /// A new session with the past of this one, open.
+    pub fn fork(self: &Arc<Self>, id: &SessionId, at: Option<Uuid>) -> Result<SessionId, AgentError> {
+        let source = self.open().get(id).map(|session| session.cwd.clone());
+        let cwd =
+            source.or_else(|| store::folder_of(&self.shared, id)).unwrap_or_else(|| self.default_folder());
+        let fork = SessionId::random();
+        store::fork(&self.shared, id, at, &self.stamp(&fork, &cwd))?;
+        self.resume(&fork, None, None)?;
+        // What the shared past did to files can be taken back from here too.
+        if let Some(session) = self.open().get(&fork) {
+            session.history.adopt(session, store::read(&self.shared, id, at)?.checkpoints);
+        }
+        Ok(fork)
+    }
+
+    /// Writes the session to a file that must not exist, or returns it. May be open elsewhere.
+    pub fn export(
+        &self,
+        id: &SessionId,
+        format: ExportFormat,
+        to: Option<&Path>,
+    ) -> Result<String, AgentError> {
+        let text = store::export(&self.shared, id, format)?;
+        let Some(path) = to else { return Ok(text) };
+        if !path.is_absolute() {
+            return Err(AgentError::Invalid(format!("path must be absolute, not {}", path.display())));
+        }
+        files::write_new(path, text.as_bytes()).map_err(|error| {
+            AgentError::Unavailable(format!("{} cannot be written: {error}", path.display()))
+        })?;
+        Ok(String::new())
+    }
+
+    /// All that was said in the project's sessions and has these words.
+    pub fn search(&self, query: &Query) -> Vec<Hit> {
+        self.shared.search(query)
+    }
+
+    /// Whether a folder's own files may run programs, and what they would run.
+    pub fn trust(&self, folder: Option<PathBuf>) -> Result<Trust, AgentError> {
+        let folder = self.session_folder(folder)?;
+        Ok(settings::trust::state(&self.shared.environment, &folder))
+    }
+
+    pub fn set_trust(&self, folder: Option<PathBuf>, trusted: bool) -> Result<Trust, AgentError> {
+        let folder = self.session_folder(folder)?;
+        settings::trust::set(&self.shared.environment, &folder, trusted).map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidInput => AgentError::Invalid(error.to_string()),
+            _ => AgentError::Unavailable(format!("the trust could not be written down: {error}")),
+        })
+    }
+
+    /// Another model from the next turn on, another permission mode at once.
+    pub fn configure(
+        &self,
+        id: &SessionId,
+        model: Option<&str>,
+        mode: Option<&str>,
+    ) -> Result<(), AgentError> {
+        self.session(id)?.configure(model, mode)
     }
 
     pub fn cancel(&self, id: &SessionId) -> Result<(), AgentError> {
@@ -180,6 +253,11 @@ impl Agent {
         report::context(&*self.session(id)?)
     }
 
+    /// What a prompt may begin with.
+    pub fn commands(&self) -> Vec<SlashCommand> {
+        commands::list(&self.shared, &self.default_folder())
+    }
+
     pub fn models(&self) -> Vec<ModelInfo> {
         report::models(&self.shared, &self.default_folder())
     }
@@ -188,8 +266,12 @@ impl Agent {
         report::settings(&self.shared, &self.default_folder())
     }
 
-    pub fn doctor(&self) -> Vec<Check> {
-        crate::doctor::checks(&self.shared, &self.default_folder())
+    /// `repair`: also what changes more than caches, indexes and totals.
+    pub fn doctor(&self, repair: bool) -> Vec<Check> {
+        let repair = if repair { Repair::All } else { Repair::Lossless };
+        let mut checks = doctor::checks(&self.shared, &self.default_folder(), repair);
+        checks.push(doctor::working_memory(self.open().values().map(|session| session.repeats.statistics())));
+        checks
     }
 
     /// Cancels every turn, ends every child and syncs every transcript, within [`SHUTDOWN`].
@@ -200,7 +282,9 @@ impl Agent {
         }
         self.turns.close();
         let killed = futures_util::future::join_all(sessions.iter().map(|session| session.shell.kill_all()));
-        let drained = tokio::time::timeout(SHUTDOWN, async { tokio::join!(killed, self.turns.wait()) });
+        let extensions = self.shared.extensions.shutdown();
+        let drained = async { tokio::join!(killed, extensions, self.turns.wait()) };
+        let drained = tokio::time::timeout(SHUTDOWN, drained);
         if drained.await.is_err() {
             tracing::warn!("some turns did not end in time");
         }
@@ -216,64 +300,11 @@ impl Agent {
         }
     }
 
-    fn spawn_turn(
-        self: &Arc<Self>,
-        session: Arc<Session>,
-        turn: TurnId,
-        prompt: Prompt,
-        cancel: CancellationToken,
-    ) {
-        let agent = Arc::clone(self);
-        self.turns.spawn(async move {
-            // On a task of its own: a panic ends this turn, with words, and nothing else.
-            let running = tokio::spawn(run_turn(Arc::clone(&session), turn.clone(), prompt, cancel));
-            let end = running.await.unwrap_or_else(|error| {
-                tracing::error!(%error, session = %session.id, "a turn panicked");
-                let message = "Reverie failed inside; this is a bug, and its log has the details".to_owned();
-                let error = Some(("internal".to_owned(), message));
-                TurnEnd { stop: TurnStop::Error, usage: conversation::Usage::default(), error }
-            });
-            agent.finish_turn(&session, turn, end);
-        });
-    }
-
-    /// Ends the turn and those that joined it, and starts the next in the queue.
-    fn finish_turn(self: &Arc<Self>, session: &Arc<Session>, turn: TurnId, end: TurnEnd) {
-        session.record_read_files();
-        session.sync_in_background();
-        let (joined, dropped, next) = {
-            let mut state = session.state();
-            let joined = std::mem::take(&mut state.joined);
-            let dropped = std::mem::take(&mut state.dropped);
-            let next = state.queue.pop_front();
-            let cancel = CancellationToken::new();
-            state.running = next.as_ref().map(|_| cancel.clone());
-            (joined, dropped, next.map(|next| (next, cancel)))
-        };
-        for turn in std::iter::once(turn).chain(joined) {
-            session.emit(Some(&turn), AgentEvent::TurnEnd(end.clone()));
-        }
-        for turn in dropped {
-            session.record(&Record::Dequeued { turn: turn.clone() });
-            let end =
-                TurnEnd { stop: TurnStop::Cancelled, usage: conversation::Usage::default(), error: None };
-            session.emit(Some(&turn), AgentEvent::TurnEnd(end));
-        }
-        if let Some((Queued { turn, prompt }, cancel)) = next {
-            session.record(&Record::Dequeued { turn: turn.clone() });
-            // Was checked when it was queued.
-            if let Ok(blocks) = attachments::content(&prompt) {
-                session.append_user(blocks);
-            }
-            self.spawn_turn(Arc::clone(session), turn, prompt, cancel);
-        }
-    }
-
     fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn session(&self, id: &SessionId) -> Result<Arc<Session>, AgentError> {
+    pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<Session>, AgentError> {
         self.open().get(id).cloned().ok_or_else(|| AgentError::UnknownSession(id.to_string()))
     }
 
@@ -293,20 +324,6 @@ impl Agent {
         }
     }
 
-    /// Bypassing all questions is the user's own decision: it comes from their settings or flags, never from a request.
-    fn checked_mode(&self, name: &str) -> Result<Mode, AgentError> {
-        match Mode::parse(name) {
-            Some(Mode::Bypass) => {
-                let message = "bypass mode can only be set in the user's settings or on the command line";
-                Err(AgentError::Invalid(message.to_owned()))
-            }
-            Some(mode) => Ok(mode),
-            None => {
-                Err(AgentError::Invalid(format!("there is no mode {name}; use default, acceptEdits or plan")))
-            }
-        }
-    }
-
     fn default_folder(&self) -> PathBuf {
         self.shared.workspace.roots().into_iter().next().unwrap_or_else(|| PathBuf::from("/"))
     }
@@ -318,44 +335,5 @@ impl Agent {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_branch: git::branch(cwd),
         }
-    }
-}
-
-async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: CancellationToken) -> TurnEnd {
-    name_session(&session, &id, &prompt);
-    let begin = async {
-        attachments::attach(&session, prompt).await;
-        Turn::begin(Arc::clone(&session), id, cancel.clone()).await
-    };
-    match cancel.run_until_cancelled(begin).await {
-        Some(Ok(mut turn)) => query_loop::run(&mut turn).await,
-        Some(Err(end)) => end,
-        None => TurnEnd { stop: TurnStop::Cancelled, usage: conversation::Usage::default(), error: None },
-    }
-}
-
-/// The first prompt names a session that has no name.
-fn name_session(session: &Session, turn: &TurnId, prompt: &Prompt) {
-    let first = session.state().thread.len() == 1;
-    let given = session.state().title.clone();
-    if !first {
-        return;
-    }
-    let mode = session.state().mode;
-    if let Some(mode) = mode {
-        session.record(&Record::Mode(mode.as_str().to_owned()));
-    }
-    if let Some(title) = given {
-        session.record(&Record::Title(title));
-        return;
-    }
-    let words = prompt.parts.iter().find_map(|part| match part {
-        PromptPart::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
-        _ => None,
-    });
-    if let Some(words) = words {
-        let title: String = words.chars().take(TITLE_CHARS).collect();
-        session.state().title = Some(title.clone());
-        session.emit(Some(turn), AgentEvent::Title { title });
     }
 }

@@ -5,11 +5,12 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use context::fragment;
-use conversation::{Block, Record};
-use serde_json::json;
-use workspace::{Encoding, Range};
+use conversation::{Block, Body, Flags, Record};
+use permissions::Mode;
+use workspace::{Encoding, Range, Workspace};
 
 use crate::{
+    commands,
     session::Session,
     turn::Turn,
     types::{AgentError, Prompt, PromptPart},
@@ -19,6 +20,12 @@ const MENTION_LINES: usize = 2_000;
 const MENTION_BYTES: usize = 50_000;
 const SELECTION_BYTES: usize = 10_000;
 const FOLDER_ENTRIES: usize = 200;
+/// Of all the images and documents that one prompt mentions, in base64: the API takes requests of 32 MB.
+const SHOWN_CHARS: usize = 28_000_000;
+
+/// The kinds of the reminders about plan mode.
+const PLAN_ON: &str = "plan";
+const PLAN_OFF: &str = "plan-off";
 
 /// The API's limit for one image, in base64 characters.
 const IMAGE_CHARS: usize = 7_000_000;
@@ -44,8 +51,8 @@ pub(crate) fn content(prompt: &Prompt) -> Result<Vec<Block>, AgentError> {
                         "the image is larger than 5 MB; make it smaller".to_owned(),
                     ));
                 }
-                let source = json!({"type": "base64", "media_type": media_type, "data": data});
-                blocks.push(Block::Image { source });
+                // A provider would refuse it, and every later request of the session with it.
+                blocks.push(tools::image_block(media_type, data).map_err(AgentError::Invalid)?);
             }
         }
     }
@@ -71,7 +78,7 @@ pub(crate) fn words(prompt: &Prompt) -> String {
 /// Appends the prompt's attachments behind its message.
 pub(crate) async fn attach(session: &Arc<Session>, prompt: Prompt) {
     let mentions = prompt.parts.iter().any(|part| matches!(part, PromptPart::Mention { .. }));
-    if !mentions && prompt.active_file.is_none() {
+    if !mentions && prompt.active_file.is_none() && !words(&prompt).trim_start().starts_with('/') {
         return;
     }
     let session = Arc::clone(session);
@@ -81,10 +88,19 @@ pub(crate) async fn attach(session: &Arc<Session>, prompt: Prompt) {
 }
 
 fn read_and_attach(session: &Session, prompt: &Prompt) {
+    session.shared.faults.reach("attachments");
+    if let Some(text) = commands::expansion(session, prompt) {
+        session.attach("command", text);
+    }
+    let mut room = SHOWN_CHARS;
     for part in &prompt.parts {
         if let PromptPart::Mention { path, range } = part {
-            let text = mention(session, path, *range);
+            let Mention { text, blocks } = mention(&session.shared.workspace, path, *range, &mut room);
             session.attach("mention", fragment::reminder(&text, MENTION_BYTES * 2));
+            if !blocks.is_empty() {
+                let flags = Flags { meta: true, ..Flags::default() };
+                session.append(Body::User { content: blocks }, flags);
+            }
         }
     }
     if let Some(text) = editor_state(session, prompt) {
@@ -96,14 +112,29 @@ fn read_and_attach(session: &Session, prompt: &Prompt) {
 pub(crate) async fn join_queued(turn: &mut Turn) {
     loop {
         let Some(queued) = turn.session.state().queue.pop_front() else { return };
+        turn.session.state().joined.push(queued.turn.clone());
         // Was checked when it was queued.
         if let Ok(blocks) = content(&queued.prompt) {
             turn.session.append_user(blocks);
-            turn.session.record(&Record::Dequeued { turn: queued.turn.clone() });
+            turn.session.record(&Record::Dequeued { turn: queued.turn });
             attach(&turn.session, queued.prompt).await;
         }
-        turn.session.state().joined.push(queued.turn);
     }
+}
+
+/// Tells the model when plan mode begins and ends, once each: what it was told is in the thread, also after a rewind.
+pub(crate) fn tell_mode(session: &Session, mode: Mode) {
+    let told = session.state().thread.iter().rev().find_map(|message| match &message.body {
+        Body::Attachment(attachment) if attachment.kind == PLAN_ON => Some(true),
+        Body::Attachment(attachment) if attachment.kind == PLAN_OFF => Some(false),
+        _ => None,
+    });
+    let (kind, text) = match (told.unwrap_or(false), mode == Mode::Plan) {
+        (false, true) => (PLAN_ON, include_str!("prompts/plan.md")),
+        (true, false) => (PLAN_OFF, include_str!("prompts/plan_off.md")),
+        _ => return,
+    };
+    session.attach(kind, fragment::reminder(text.trim_end(), text.len() * 2));
 }
 
 pub(crate) fn tell_interrupted(turn: &Turn) {
@@ -111,7 +142,51 @@ pub(crate) fn tell_interrupted(turn: &Turn) {
     turn.session.attach("interrupted", fragment::reminder(text, text.len() * 2));
 }
 
-fn mention(session: &Session, path: &Path, range: Option<Range>) -> String {
+struct Mention {
+    text: String,
+    /// What is no text, for a message of its own behind it.
+    blocks: Vec<Block>,
+}
+
+fn mention(workspace: &Workspace, path: &Path, range: Option<Range>, room: &mut usize) -> Mention {
+    let name = path.display();
+    // Lines of a notebook are lines of its JSON.
+    let is_part =
+        range.is_some() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"));
+    let shown = if is_part || path.is_dir() { None } else { tools::show_file(path, workspace) };
+    let without_blocks = |text| Mention { text, blocks: Vec::new() };
+    let tools::ShownFile { words, blocks } = match shown {
+        None => return without_blocks(mention_of_text(workspace, path, range)),
+        Some(Err(why)) => {
+            return without_blocks(format!("The user mentions {name}, which cannot be shown: it {why}."));
+        }
+        Some(Ok(shown)) => shown,
+    };
+    let size: usize = blocks.iter().map(encoded_size).sum();
+    let Some(left) = room.checked_sub(size) else {
+        return without_blocks(format!(
+            "The user mentions {name} ({words}), which is not shown: together with what was mentioned before it is too large for one request. Read it when its turn comes."
+        ));
+    };
+    *room = left;
+    let wrapped = |block| match block {
+        Block::Text { text } => Block::text(fragment::reminder(&text, MENTION_BYTES * 2)),
+        other => other,
+    };
+    let text = format!("The user mentions {name} ({words}). It follows.");
+    Mention { text, blocks: blocks.into_iter().map(wrapped).collect() }
+}
+
+fn encoded_size(block: &Block) -> usize {
+    match block {
+        Block::Image { source } | Block::Document { source } => {
+            source.get("data").and_then(|data| data.as_str()).map_or(0, str::len)
+        }
+        _ => 0,
+    }
+}
+
+fn mention_of_text(workspace: &Workspace, path: &Path, range: Option<Range>) -> String {
     let shown = path.display();
     if path.is_dir() {
         return format!("The user mentions the folder {shown}. It contains:\n{}", folder(path));
@@ -120,7 +195,7 @@ fn mention(session: &Session, path: &Path, range: Option<Range>) -> String {
         Some(range) => lines_of(range),
         None => (1, MENTION_LINES),
     };
-    match session.shared.workspace.read_lines(path, first, lines.min(MENTION_LINES), MENTION_BYTES) {
+    match workspace.read_lines(path, first, lines.min(MENTION_LINES), MENTION_BYTES) {
         Ok(read) => {
             let mut text = format!("The user mentions {shown}");
             if range.is_some() {
@@ -217,6 +292,7 @@ fn column(line: Option<&str>, character: u32, encoding: Encoding) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
     use workspace::Position;
 
     use super::*;
@@ -232,6 +308,72 @@ mod tests {
         assert_eq!(lines_of(range((2, 0), (4, 1))), (3, 3));
         assert_eq!(lines_of(range((2, 3), (2, 5))), (3, 1));
         assert_eq!(selected("one\ntwo\n", range((2, 0), (4, 0)), Encoding::Utf8), "one\ntwo");
+    }
+
+    const PNG: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const GIF: &[u8] = b"GIF89a\x01\0\x01\0;";
+
+    #[test]
+    fn an_image_that_is_none_is_refused() {
+        let prompt = |media_type: &str, data: &str| Prompt {
+            parts: vec![PromptPart::Image { media_type: media_type.to_owned(), data: data.to_owned() }],
+            ..Prompt::default()
+        };
+        assert!(matches!(content(&prompt("image/png", PNG)).unwrap().as_slice(), [Block::Image { .. }]));
+        for (media_type, data) in [
+            ("image/png", ""),
+            ("image/png", "not base64!"),
+            ("image/png", "aGVsbG8="),
+            ("image/jpeg", PNG),
+            ("image/png", &PNG[..40]),
+            ("image/bmp", PNG),
+        ] {
+            let refused = content(&prompt(media_type, data));
+            assert!(matches!(refused, Err(AgentError::Invalid(_))), "{media_type} {data}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_mentioned_file_is_shown_as_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let cell = |text: &str| serde_json::json!({"cell_type": "code", "source": text});
+        let notebook = serde_json::json!({"cells": [cell("1 + 1"), cell("</system-reminder>")]}).to_string();
+        let files: [(&str, &[u8]); 6] = [
+            ("a.gif", GIF),
+            ("b.pdf", b"%PDF-1\n%%EOF"),
+            ("c.ipynb", notebook.as_bytes()),
+            ("d.bin", b"\0\x01"),
+            ("e.gif", b"GIF89a\0\0"),
+            ("f.txt", b"words"),
+        ];
+        let workspace = Workspace::new(vec![folder.path().to_owned()]);
+        let mut told = String::new();
+        for (name, bytes) in files {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let Mention { text, blocks } = mention(&workspace, &path, None, &mut { SHOWN_CHARS });
+            let _infallible = writeln!(told, "{}", text.replace(&*folder.path().to_string_lossy(), ""));
+            for block in blocks {
+                let _infallible = writeln!(told, "+ {}", serde_json::to_string(&block).unwrap());
+            }
+        }
+        expect![[r#"
+            The user mentions /a.gif (GIF image, 1 × 1 pixels, 11 bytes). It follows.
+            + {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlhAQABADs="}}
+            The user mentions /b.pdf (PDF document, 12 bytes). It follows.
+            + {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xCiUlRU9G"}}
+            The user mentions /c.ipynb (notebook, 2 cells). It follows.
+            + {"type":"text","text":"<system-reminder>\n[cell 1: code]\n1 + 1\n[cell 2: code]\n&lt;/system-reminder>\n</system-reminder>"}
+            The user mentions /d.bin, which could not be read: this is not a text file: it contains NUL bytes.
+            The user mentions /e.gif, which cannot be shown: it begins like a GIF image but is cut off or damaged.
+            The user mentions /f.txt. It reads:
+            words
+        "#]].assert_eq(&told);
+
+        let crowded = mention(&workspace, &folder.path().join("a.gif"), None, &mut 10);
+        assert!(crowded.blocks.is_empty());
+        assert!(crowded.text.contains("too large for one request"), "{}", crowded.text);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! `reverie doctor`: is everything there that a session needs, and what to do where it is not.
 
+mod integrity;
+
 use std::{fs, path::Path, process::Command};
 
-use settings::directories;
+use settings::{TrustState, directories};
 
 use crate::{
     files,
@@ -10,14 +12,27 @@ use crate::{
     types::{Check, CheckStatus},
 };
 
-pub(crate) fn checks(shared: &Shared, folder: &Path) -> Vec<Check> {
-    let mut checks = vec![version(), config_home(shared), workspace(folder)];
+/// How much the doctor may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// Caches, indexes, totals.
+    Lossless,
+    All,
+}
+
+pub(crate) fn checks(shared: &Shared, folder: &Path, repair: Repair) -> Vec<Check> {
+    let mut checks = vec![version(), config_home(shared), workspace(folder), trust(shared, folder)];
     checks.extend(settings_files(shared, folder));
     checks.push(model(shared, folder));
     checks.push(models(shared, folder));
+    checks.push(sandbox());
+    checks.push(disk(shared));
+    checks.extend(mcp_servers(shared, folder));
     checks.push(transcripts(shared, folder));
+    checks.extend(integrity::checks(shared, folder, repair));
     checks.push(program("git", "branch and status are shown to the model"));
     checks.push(program("bash", "the Bash tool runs its commands in it"));
+    checks.push(editors());
     checks
 }
 
@@ -68,6 +83,112 @@ fn workspace(folder: &Path) -> Check {
     }
 }
 
+fn trust(shared: &Shared, folder: &Path) -> Check {
+    let trust = settings::trust::state(&shared.environment, folder);
+    let items = match trust.items.len() {
+        0 => "it has nothing to run".to_owned(),
+        count => format!("it has {count} things that run programs or loosen settings"),
+    };
+    let (status, detail) = match trust.status {
+        TrustState::Trusted => return ok("trust", format!("this folder is trusted; {items}")),
+        TrustState::Untrusted => (CheckStatus::Warning, format!("this folder is not trusted; {items}")),
+        TrustState::Changed => (
+            CheckStatus::Warning,
+            format!("this folder has changed since you trusted it: {}", trust.changes.join(", ")),
+        ),
+    };
+    let fix =
+        trust.cannot.unwrap_or_else(|| "look at `reverie trust`, then `reverie trust --yes`".to_owned());
+    Check { name: "trust".to_owned(), status, detail, fix: Some(fix) }
+}
+
+fn sandbox() -> Check {
+    let support = sandbox::support();
+    if support.is_enough() {
+        return ok("sandbox", support.to_string());
+    }
+    Check {
+        name: "sandbox".to_owned(),
+        status: CheckStatus::Warning,
+        detail: support.to_string(),
+        fix: Some("commands run without walls; a Linux of 6.2 or later with Landlock has them".to_owned()),
+    }
+}
+
+/// Below this much free space transcripts may soon not be written.
+const LITTLE_SPACE: u64 = 200 << 20;
+
+fn disk(shared: &Shared) -> Check {
+    let home = directories::config_home(&shared.environment);
+    let place = home.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    match rustix::fs::statvfs(place) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let detail = format!("{} MB free for {}", free >> 20, home.display());
+            if free >= LITTLE_SPACE {
+                return ok("disk", detail);
+            }
+            Check {
+                name: "disk".to_owned(),
+                status: CheckStatus::Warning,
+                detail,
+                fix: Some("make room: transcripts and memories are kept there".to_owned()),
+            }
+        }
+        Err(error) => Check {
+            name: "disk".to_owned(),
+            status: CheckStatus::Warning,
+            detail: format!("{} cannot be asked: {error}", place.display()),
+            fix: None,
+        },
+    }
+}
+
+fn mcp_servers(shared: &Shared, folder: &Path) -> Option<Check> {
+    let configured = mcp::configured(&shared.environment, folder);
+    if configured.servers.is_empty() && configured.problems.is_empty() {
+        return None;
+    }
+    let text = crate::extensions::report(shared, folder);
+    let detail = text.trim_end().trim_start_matches("- ").replace("\n- ", "; ");
+    Some(if configured.problems.is_empty() {
+        ok("mcp", detail)
+    } else {
+        Check {
+            name: "mcp".to_owned(),
+            status: CheckStatus::Warning,
+            detail,
+            fix: Some("correct .mcp.json, or mcpServers in your settings".to_owned()),
+        }
+    })
+}
+
+/// What the open sessions' working memories were good for.
+pub(crate) fn working_memory(sessions: impl Iterator<Item = cache::Statistics>) -> Check {
+    let (mut entries, mut hits, mut misses) = (0, 0, 0);
+    for statistics in sessions {
+        entries += statistics.entries;
+        hits += statistics.hits;
+        misses += statistics.misses;
+    }
+    let detail = format!("{entries} readings known; {hits} of {} were answered with a word", hits + misses);
+    ok("working memory", detail)
+}
+
+/// Looked for, not started: an editor may take its time.
+fn editors() -> Check {
+    let found: Vec<&str> = ["nvim", "code", "codium"].into_iter().filter(|name| on_path(name)).collect();
+    match found.as_slice() {
+        [] => ok("editors", "neither Neovim nor VS Code is on the PATH; any LSP client will do".to_owned()),
+        found => ok("editors", found.join(", ")),
+    }
+}
+
+fn on_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
 fn settings_files(shared: &Shared, folder: &Path) -> Vec<Check> {
     let diagnostics = shared.settings(folder).diagnostics;
     if diagnostics.is_empty() {
@@ -80,7 +201,7 @@ fn settings_files(shared: &Shared, folder: &Path) -> Vec<Check> {
             status: CheckStatus::Warning,
             detail: diagnostic.to_string(),
             fix: Some(match diagnostic.key.as_str() {
-                "" => "make the file readable and valid; until then it counts as absent".to_owned(),
+                "" => "make the file readable and valid; until then what it last said holds".to_owned(),
                 _ => "correct the value; everything else in the file is in force".to_owned(),
             }),
         })

@@ -66,6 +66,10 @@ pub enum AgentEvent {
     Todo {
         items: Vec<TodoItem>,
     },
+    /// The plan that was made in plan mode.
+    Plan {
+        text: String,
+    },
     Title {
         title: String,
     },

@@ -1,9 +1,11 @@
 //! What the agent needs of whoever shows it: `lsp` implements this for editors and the terminal alike.
 
+use std::path::PathBuf;
+
 use conversation::SessionId;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tools::Preview;
+use tools::{EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, SymbolQuery};
 
 use crate::event::SessionEvent;
 
@@ -21,6 +23,27 @@ pub trait Frontend: Send + Sync {
         question: String,
         options: Vec<String>,
     ) -> BoxFuture<'_, Option<String>>;
+
+    /// The plan of plan mode, for the user to approve.
+    fn ask_plan(&self, session: SessionId, tool_use_id: String, plan: String) -> BoxFuture<'_, PlanAnswer>;
+
+    /// What the editor's language servers complain about, in one file or in all; `None` where it cannot say.
+    fn diagnostics(&self, path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>>;
+
+    /// A file's outline or the workspace's symbols; `None` where the editor cannot say.
+    fn symbols(&self, query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>>;
+
+    /// What may be asked of the editor, so that no tool is offered that never works.
+    fn offers(&self) -> Offers;
+}
+
+/// What an editor can tell besides its documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// There are documents that someone looks at.
+    pub documents: bool,
+    pub diagnostics: bool,
+    pub symbols: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -1,10 +1,17 @@
 //! The repository's state for the system prompt: branch, short status, last commits. Read once a session.
 //!
-//! Branches come from git's own files. The rest asks `git`, unless the repository's config names a program that
-//! git might start on the way: opening a folder must never run what the folder says.
+//! Branches come from git's own files. The rest asks `git`, unless the repository's config says more than the usual
+//! (`git/config.rs`): opening a folder must never run what the folder says. What is read goes through `git/text.rs`.
+
+mod config;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::Read,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -12,11 +19,14 @@ use std::{
 
 use settings::directories;
 
-/// Longer statuses are cut: they are a hint, and the model can ask for the rest.
-const STATUS_CHARS: usize = 2_000;
-
 /// A repository so large or so broken that git takes longer is described by the model's own calls.
 const LIMIT: Duration = Duration::from_secs(2);
+
+/// More than git writes into a file that holds one name.
+const NAME_BYTES: u64 = 4 << 10;
+
+/// All branches of a large repository; in a larger one the main branch is not found out.
+const PACKED_BYTES: u64 = 4 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitState {
@@ -26,28 +36,37 @@ pub(crate) struct GitState {
     pub commits: Option<String>,
 }
 
-/// `None` outside a repository. What git does not say within [`LIMIT`] is left out.
-pub(crate) async fn read(folder: PathBuf) -> Option<GitState> {
+/// `None` outside a repository. What git does not say within [`LIMIT`] is left out. In a folder that is not trusted no
+/// program runs, git included.
+pub(crate) async fn read(folder: PathBuf, trusted: bool) -> Option<GitState> {
     let reading = tokio::task::spawn_blocking(move || {
-        let root = directories::git_root(&folder)?;
         let git_dir = directories::git_dir(&folder)?;
-        let common = directories::common_git_dir(&git_dir);
+        let repository = Repository {
+            root: directories::git_root(&folder)?,
+            common: directories::common_git_dir(&git_dir),
+            git_dir,
+        };
         let state = GitState {
-            branch: current_branch(&git_dir)?,
-            main_branch: main_branch(&common),
+            branch: current_branch(&repository.git_dir)?,
+            main_branch: main_branch(&repository.common),
             ..GitState::default()
         };
-        Some((root, state, names_a_program(&git_dir, &common)))
+        let safe = trusted && repository.is_safe();
+        Some((repository, state, safe))
     });
-    let (root, state, risky) = reading.await.ok().flatten()?;
-    if risky {
+    let (repository, state, safe) = reading.await.ok().flatten()?;
+    if !safe {
         return Some(state);
     }
     let (status, commits) = tokio::join!(
-        run(&root, &["status", "--short", "--ignore-submodules=all"]),
-        run(&root, &["log", "--oneline", "--no-decorate", "--no-show-signature", "-5"]),
+        repository.ask(&["status", "--short", "--no-branch", "--ignore-submodules=all"]),
+        repository.ask(&["log", "--oneline", "--no-decorate", "--no-show-signature", "--no-color", "-5"]),
     );
-    Some(GitState { status: status.map(|text| cut(&text)), commits, ..state })
+    Some(GitState {
+        status: status.map(|printed| text::lines(&printed, "more changes; run git status for all")),
+        commits: commits.map(|printed| text::lines(&printed, "more commits; run git log for all")),
+        ..state
+    })
 }
 
 /// The branch alone, for stamping records: a file read.
@@ -56,21 +75,27 @@ pub(crate) fn branch(folder: &Path) -> Option<String> {
 }
 
 fn current_branch(git_dir: &Path) -> Option<String> {
-    let head = read_small(&git_dir.join("HEAD"))?;
-    let head = head.trim();
-    match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => Some(branch.to_owned()),
-        None => Some(format!("(detached at {})", head.get(..12).unwrap_or(head))),
+    let path = git_dir.join("HEAD");
+    // What holds more than a name, or no text, is a `HEAD` all the same.
+    let Some(head) = read_small(&path, NAME_BYTES) else {
+        return path.is_file().then(|| text::ODD.to_owned());
+    };
+    let head = head.trim_end();
+    if let Some(target) = head.strip_prefix("ref:") {
+        let branch = target.trim_start().strip_prefix("refs/heads/");
+        return Some(branch.map_or_else(|| text::ODD.to_owned(), text::branch_name));
     }
+    let short = head.get(..12).filter(|_| head.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    Some(short.map_or_else(|| text::ODD.to_owned(), |short| format!("(detached at {short})")))
 }
 
 fn main_branch(common: &Path) -> Option<String> {
-    if let Some(head) = read_small(&common.join("refs/remotes/origin/HEAD"))
-        && let Some(branch) = head.trim().strip_prefix("ref: refs/remotes/origin/")
+    if let Some(head) = read_small(&common.join("refs/remotes/origin/HEAD"), NAME_BYTES)
+        && let Some(branch) = head.trim_end().strip_prefix("ref: refs/remotes/origin/")
     {
-        return Some(branch.to_owned());
+        return Some(text::branch_name(branch));
     }
-    let packed = read_small(&common.join("packed-refs")).unwrap_or_default();
+    let packed = read_small(&common.join("packed-refs"), PACKED_BYTES).unwrap_or_default();
     ["main", "master"]
         .into_iter()
         .find(|name| {
@@ -80,65 +105,66 @@ fn main_branch(common: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether the repository's own config could make git start a program, fetch, or read another config.
-fn names_a_program(git_dir: &Path, common: &Path) -> bool {
-    const WORDS: [&str; 15] = [
-        "[filter",
-        "[include",
-        "fsmonitor",
-        "textconv",
-        "external",
-        "command",
-        "worktree =",
-        "gpg",
-        "program",
-        "pager",
-        "promisor",
-        "partialclone",
-        "uploadpack",
-        "protocol",
-        "alternate",
-    ];
-    let files = [common.join("config"), common.join("config.worktree"), git_dir.join("config.worktree")];
-    files.iter().any(|file| {
-        let text = read_small(file).unwrap_or_default().to_ascii_lowercase();
-        WORDS.iter().any(|word| text.contains(word))
-    })
+struct Repository {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
 }
 
-async fn run(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = tokio::process::Command::new("git")
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"])
-        .args(arguments)
-        .current_dir(root)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(LIMIT, output).await.ok()?.ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+impl Repository {
+    /// Whether git may run: here is a repository, of this user, and its config says nothing but the usual.
+    fn is_safe(&self) -> bool {
+        // Telling git where to look, below, also turns off its own check that nobody else made the repository.
+        let user = rustix::process::geteuid().as_raw();
+        let ours = |folder: &Path| fs::metadata(folder).is_ok_and(|metadata| metadata.uid() == user);
+        let configs = [
+            self.common.join("config"),
+            self.common.join("config.worktree"),
+            self.git_dir.join("config.worktree"),
+        ];
+        self.common.join("objects").is_dir()
+            && self.common.join("refs").is_dir()
+            && [&self.root, &self.git_dir, &self.common].into_iter().all(|folder| ours(folder))
+            && configs.iter().all(|file| config::is_usual(file))
+    }
+
+    async fn ask(&self, arguments: &[&str]) -> Option<String> {
+        let output = tokio::process::Command::new("git")
+            .args([
+                "-c",
+                "core.fsmonitor=false",
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "color.status=false",
+            ])
+            .arg("--no-pager")
+            .args(arguments)
+            .current_dir(&self.root)
+            // This repository and no other: left to itself git takes one further up where it does not like this one.
+            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_COMMON_DIR", &self.common)
+            .env("GIT_WORK_TREE", &self.root)
+            .env_remove("GIT_INDEX_FILE")
+            .env_remove("GIT_OBJECT_DIRECTORY")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = tokio::time::timeout(LIMIT, output).await.ok()?.ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
 }
 
 /// git's own small files; never a pipe or a device.
-fn read_small(path: &Path) -> Option<String> {
-    const MOST: u64 = 4 << 20;
-    let kind = fs::metadata(path).ok()?;
-    if !kind.is_file() || kind.len() > MOST {
+fn read_small(path: &Path, most: u64) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
         return None;
     }
-    fs::read_to_string(path).ok()
-}
-
-fn cut(status: &str) -> String {
-    match status.char_indices().nth(STATUS_CHARS) {
-        None => status.to_owned(),
-        Some((end, _)) => {
-            let kept = status.get(..end).unwrap_or_default();
-            let kept = kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines);
-            format!("{kept}\n… (more changes; run git status for all)")
-        }
-    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(most + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= most).then_some(text)
 }

@@ -4,31 +4,45 @@
 
 pub mod agent;
 mod attachments;
+mod commands;
 mod doctor;
 pub mod event;
+mod extensions;
+mod faults;
 mod files;
 pub mod frontend;
 mod git;
+mod history;
 mod opening;
 mod prompt;
 mod query_loop;
+mod repeats;
 mod report;
 mod session;
 mod shared;
+mod spend;
 mod store;
 mod stream;
 mod tool_call;
 mod tool_round;
 mod turn;
+mod turns;
 pub mod types;
+mod web_search;
 
 pub use agent::Agent;
-pub use conversation::Strategy;
+pub use conversation::{
+    Branch, Format as ExportFormat, Hit as SearchHit, Query as SearchQuery, Speaker as SearchRole, Strategy,
+};
 pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop};
-pub use frontend::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion};
-pub use tools::{Display, Preview, TodoStatus};
+pub use faults::Faults;
+pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion};
+pub use settings::{Trust, TrustState};
+pub use tools::{
+    Display, EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, Severity, SymbolQuery, TodoStatus,
+};
 pub use types::{
-    Accepted, AgentError, Check, CheckStatus, ContextReport, Dependencies, LedgerEntry, ModelInfo,
-    NewSession, Prompt, PromptPart, Resumed, SessionPage, SessionSummary, SettingValue, ShownKind,
-    ShownMessage, ShownRole,
+    Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, LedgerEntry,
+    ModelInfo, NewSession, Prompt, PromptPart, Resumed, Rewound, SessionPage, SessionSummary, SettingValue,
+    ShownKind, ShownMessage, ShownRole, SlashCommand,
 };

@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use model::{SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use serde_json::Value;
 use settings::Settings;
+use skills::Skill;
 
 use crate::git::GitState;
 
@@ -21,6 +22,10 @@ const INSTRUCTIONS_CAP: usize = 200_000;
 const INDEX_LINES: usize = 200;
 const INDEX_BYTES: usize = 25_000;
 
+/// Skills that are listed, and how much of each one's description.
+const SKILLS: usize = 100;
+const SKILL_BYTES: usize = 400;
+
 pub(crate) struct Inputs<'a> {
     pub cwd: &'a Path,
     /// `None` where memory is switched off.
@@ -28,30 +33,20 @@ pub(crate) struct Inputs<'a> {
     pub shell: &'a str,
     pub settings: &'a Settings,
     pub model: &'a ModelSpec,
+    pub tools: Vec<ToolDefinition>,
+    pub skills: &'a [Skill],
     pub git: Option<GitState>,
     pub today: Date,
 }
 
 /// Renders everything; reads CLAUDE.md and MEMORY.md.
 pub(crate) fn render(inputs: &Inputs<'_>) -> Prefix {
-    let tools: Vec<ToolDefinition> = tool_definitions();
     Prefix {
         model: inputs.model.id(),
         system: serde_json::to_value(system(inputs)).unwrap_or(Value::Null),
-        tools: serde_json::to_value(tools).unwrap_or(Value::Null),
+        tools: serde_json::to_value(&inputs.tools).unwrap_or(Value::Null),
         context: vec![Block::text(first_message(inputs))],
     }
-}
-
-pub(crate) fn tool_definitions() -> Vec<ToolDefinition> {
-    tools::all()
-        .iter()
-        .map(|tool| ToolDefinition {
-            name: tool.name().to_owned(),
-            description: tool.description(),
-            input_schema: tool.input_schema(),
-        })
-        .collect()
 }
 
 fn system(inputs: &Inputs<'_>) -> Vec<SystemBlock> {
@@ -59,6 +54,9 @@ fn system(inputs: &Inputs<'_>) -> Vec<SystemBlock> {
         inputs.settings.system_prompt.as_deref().unwrap_or(include_str!("prompts/system.md")).trim_end();
     let mut dynamic = vec![environment(inputs)];
     dynamic.extend(inputs.memory_dir.map(memory));
+    if !inputs.skills.is_empty() {
+        dynamic.push(skills(inputs.skills));
+    }
     if let Some(language) = &inputs.settings.language {
         dynamic
             .push(format!("# Language\nAnswer in {language}, unless the user writes in another language."));
@@ -103,6 +101,19 @@ fn memory(directory: &Path) -> String {
          The directory exists. Update a file that already covers the topic instead of adding one.",
         directory.display()
     )
+}
+
+/// One line each: what a skill says in full is read when it is used.
+fn skills(skills: &[Skill]) -> String {
+    let mut text =
+        "# Skills\nInstructions that the user keeps for recurring work. When one fits the task, load it \
+                    with the Skill tool before you begin."
+            .to_owned();
+    for skill in skills.iter().take(SKILLS) {
+        let description = fragment::capped(skill.description.trim(), SKILL_BYTES).replace('\n', " ");
+        text.push_str(&format!("\n- {}: {description}", skill.name));
+    }
+    text
 }
 
 fn git_section(git: &GitState) -> String {

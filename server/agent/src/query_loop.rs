@@ -12,6 +12,7 @@ use crate::{
     event::{NoticeLevel, TurnEnd, TurnStop},
     opening,
     session::Opening,
+    spend,
     stream::{self, Failure, Response},
     turn::{Turn, error_code},
 };
@@ -26,6 +27,9 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
     loop {
         if turn.cancel.is_cancelled() {
             return turn.end(TurnStop::Cancelled);
+        }
+        if turn.rounds > 0 {
+            turn.refresh();
         }
         attachments::join_queued(turn).await;
         if let Some(end) = over_limit(turn) {
@@ -129,15 +133,25 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         );
         return Some(turn.end(TurnStop::MaxRounds));
     }
+    let turn_cost = turn.session.state().turn_cost_usd;
     if let Some(limit) = turn.settings.budgets.turn_usd
-        && turn.cost_usd >= limit
+        && turn_cost >= limit
     {
         let text = format!(
-            "stopped: this turn has cost ${:.2} of its budget of ${limit:.2} (setting budgets.turnUsd)",
-            turn.cost_usd
+            "stopped: this turn has cost ${turn_cost:.2} of its budget of ${limit:.2} (setting budgets.turnUsd)"
         );
         turn.notice(NoticeLevel::Warning, text);
         return Some(turn.end(TurnStop::Budget));
+    }
+    if let Some(limit) = turn.settings.budgets.day_usd {
+        let spent = turn.session.shared.spend.on(spend::today());
+        if spent >= limit {
+            let text = format!(
+                "stopped: today's sessions have cost ${spent:.2} of ${limit:.2} (setting budgets.dayUsd)"
+            );
+            turn.notice(NoticeLevel::Warning, text);
+            return Some(turn.end(TurnStop::Budget));
+        }
     }
     let session_cost = turn.session.state().cost.cost_usd();
     if let Some(limit) = turn.settings.max_cost

@@ -5,28 +5,37 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use checkpoints::Entry;
 use context::estimate;
 use conversation::{
-    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript,
+    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript, Usage,
 };
 use jiff::Timestamp;
 use model::{Provider, SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use permissions::{Mode, Rule};
+use sandbox::{Network, Walls};
 use settings::Settings;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tools::{ReadState, Shell, Todos};
+use tools::{
+    ReadState, Shell, Todos, Toolbox,
+    shell::{Containment, Surroundings},
+};
 use uuid::Uuid;
 
 use crate::{
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
+    history::History,
+    repeats::Repeats,
     shared::Shared,
-    types::{LedgerEntry, Prompt},
+    spend, store,
+    types::{AgentError, LedgerEntry, Prompt},
+    web_search,
 };
 
 pub(crate) struct Session {
@@ -37,8 +46,10 @@ pub(crate) struct Session {
     pub shared: Arc<Shared>,
     pub transcript: Transcript,
     pub reads: Arc<ReadState>,
+    pub repeats: Repeats,
     pub shell: Arc<Shell>,
     pub todos: Arc<Todos>,
+    pub history: History,
     /// Read while the user still types; taken by the first turn.
     pub git: Mutex<Option<JoinHandle<Option<GitState>>>>,
     state: Mutex<State>,
@@ -64,6 +75,10 @@ pub(crate) struct State {
     pub ledger: Vec<LedgerEntry>,
     /// What was wrong with the settings and was said already.
     pub told: HashSet<String>,
+    /// The transcript's opening could not be used by this release.
+    pub opening_is_stale: bool,
+    /// What the turn that runs has cost, searches included.
+    pub turn_cost_usd: f64,
     pub transcript_failing: bool,
 }
 
@@ -83,6 +98,8 @@ pub(crate) struct Opening {
     pub rendered: Rendered,
     pub spec: ModelSpec,
     pub provider: Arc<dyn Provider>,
+    /// All that can be called.
+    pub toolbox: Toolbox,
 }
 
 impl Rendered {
@@ -90,7 +107,10 @@ impl Rendered {
     pub fn of(prefix: &Prefix) -> Option<Self> {
         let system: Vec<SystemBlock> = serde_json::from_value(prefix.system.clone()).ok()?;
         let tools: Vec<ToolDefinition> = serde_json::from_value(prefix.tools.clone()).ok()?;
-        if tools.iter().any(|tool| tools::find(&tool.name).is_none()) {
+        let ours = Toolbox::builtin();
+        let is_known =
+            |name: &str| name.starts_with("mcp__") || name == web_search::NAME || ours.find(name).is_some();
+        if !tools.iter().all(|tool| is_known(&tool.name)) {
             return None;
         }
         Some(Self {
@@ -101,12 +121,70 @@ impl Rendered {
         })
     }
 
+    pub fn to_prefix(&self) -> Prefix {
+        Prefix {
+            model: self.model.clone(),
+            system: serde_json::to_value(&*self.system).unwrap_or_default(),
+            tools: serde_json::to_value(&*self.tools).unwrap_or_default(),
+            context: self.context.to_vec(),
+        }
+    }
+
     /// The size of the context with this in front of the thread.
     pub fn context_tokens(&self, thread: &[Arc<Message>]) -> u64 {
         estimate::context_tokens_with_prefix(thread, || {
             let system = self.system.iter().map(|block| block.text.as_str());
             estimate::prefix_tokens(system, &&*self.tools, &self.context)
         })
+    }
+}
+
+/// What the session's commands find around them, as the settings are now.
+pub(crate) fn surroundings(shared: &Shared, settings: &Settings, id: &SessionId, cwd: &Path) -> Surroundings {
+    let set = settings.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let temporary = settings.sandbox.main_bash.then(|| temporary_folder(id, cwd));
+    let places = temporary.iter().flat_map(|folder| ["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)));
+    let places = places.map(|(name, folder)| (name.into(), folder.into()));
+    let environment = std::env::vars_os().chain(set).chain(places).collect();
+    Surroundings { environment, containment: containment(shared, settings, cwd, temporary) }
+}
+
+/// For walled-in commands: beside it are the files of others.
+fn temporary_folder(id: &SessionId, cwd: &Path) -> PathBuf {
+    sandbox::private_folder(&std::env::temp_dir(), id.as_str()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "commands keep temporary files in the session's folder");
+        cwd.to_owned()
+    })
+}
+
+/// How the session's commands are held.
+fn containment(shared: &Shared, settings: &Settings, cwd: &Path, temporary: Option<PathBuf>) -> Containment {
+    let main_walls = temporary.map(|temporary| {
+        let mut folders = shared.workspace.roots();
+        folders.push(cwd.to_owned());
+        let memory = settings.auto_memory(&shared.environment);
+        folders.extend(memory.then(|| settings.memory_dir(&shared.environment, cwd)));
+        let network = if settings.sandbox.network { Network::Open } else { Network::Unix };
+        Walls::workbench(folders, temporary, network)
+    });
+    Containment { main_walls, ..Containment::of_this_process() }
+}
+
+pub(crate) fn default_mode(settings: &Settings) -> Mode {
+    Mode::parse(settings.permissions.default_mode.as_str()).unwrap_or(Mode::Default)
+}
+
+/// Bypassing all questions is the user's own decision: it comes from their settings or flags, never from a request.
+pub(crate) fn checked_mode(name: &str) -> Result<Mode, AgentError> {
+    match Mode::parse(name) {
+        Some(Mode::Bypass) => {
+            let message = "bypass mode can only be set in the user's settings or on the command line";
+            Err(AgentError::Invalid(message.to_owned()))
+        }
+        Some(mode) => Ok(mode),
+        None => {
+            Err(AgentError::Invalid(format!("there is no mode {name}; use default, acceptEdits or plan")))
+        }
     }
 }
 
@@ -123,22 +201,116 @@ impl Session {
         settings: &Settings,
         transcript: Transcript,
         state: State,
+        checkpoints: Vec<Entry>,
     ) -> Arc<Self> {
-        let variables =
-            std::env::vars_os().chain(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
         let memory = settings.auto_memory(&shared.environment);
+        let history = History::new(shared.checkpoints(&cwd), shared.workspace.clone(), checkpoints);
         Arc::new(Self {
+            shell: Shell::within(cwd.clone(), surroundings(&shared, settings, &id, &cwd)),
             id,
-            shell: Shell::with_environment(cwd.clone(), variables.collect()),
             memory_dir: memory.then(|| settings.memory_dir(&shared.environment, &cwd)),
             cwd,
             shared,
             transcript,
             reads: ReadState::new(),
+            repeats: Repeats::default(),
             todos: Todos::new(),
+            history,
             git: Mutex::new(None),
             state: Mutex::new(state),
         })
+    }
+
+    /// How far tools may go without asking.
+    pub fn mode(&self) -> Mode {
+        let chosen = self.state().mode;
+        chosen.unwrap_or_else(|| default_mode(&self.shared.settings(&self.cwd).settings))
+    }
+
+    pub fn set_mode(&self, mode: Mode) {
+        let begun = {
+            let mut state = self.state();
+            state.mode = Some(mode);
+            !state.thread.is_empty()
+        };
+        // A session without a message has no file yet; its mode is written with the first prompt.
+        if begun {
+            self.record(&Record::Mode(mode.as_str().to_owned()));
+        }
+    }
+
+    /// Another model from the next turn on, another mode at once.
+    pub fn configure(&self, model: Option<&str>, mode: Option<&str>) -> Result<(), AgentError> {
+        let mode = mode.map(checked_mode).transpose()?;
+        if let Some(name) = model {
+            let settings = self.shared.settings(&self.cwd).settings;
+            let models = self.shared.models(&settings);
+            models.resolve(Some(name)).map_err(|error| AgentError::Invalid(error.to_string()))?;
+            let begun = {
+                let mut state = self.state();
+                state.model_name = Some(name.to_owned());
+                !state.thread.is_empty()
+            };
+            if begun {
+                self.record(&Record::ModelChoice(name.to_owned()));
+            }
+        }
+        if let Some(mode) = mode {
+            self.set_mode(mode);
+        }
+        Ok(())
+    }
+
+    /// Takes the conversation back to its first `keep` messages; the rest stays in the transcript as a branch.
+    pub fn rewind_to(&self, keep: usize) {
+        let written = {
+            let mut state = self.state();
+            if keep >= state.thread.len() {
+                return;
+            }
+            state.thread.truncate(keep);
+            let head = Record::Head { uuid: state.thread.last().map(|message| message.uuid) };
+            self.write(&mut state, &head)
+        };
+        self.report_write(written);
+        self.todos.set(store::last_todos(&self.state().thread));
+    }
+
+    /// Goes on with another thread of the transcript; `added` are those of its messages that are not in it yet.
+    pub fn go_on_with(&self, thread: Vec<Arc<Message>>, added: Vec<Arc<Message>>) {
+        for message in added {
+            self.record(&Record::Message(message));
+        }
+        let written = {
+            let mut state = self.state();
+            let head = Record::Head { uuid: thread.last().map(|message| message.uuid) };
+            state.thread = thread;
+            self.write(&mut state, &head)
+        };
+        self.report_write(written);
+        self.todos.set(store::last_todos(&self.state().thread));
+    }
+
+    /// Adds to what the session has used, and writes it down. `fee`: US dollars besides what the tokens cost.
+    pub fn book(&self, spec: &ModelSpec, usage: Usage, fee: f64) {
+        let cost = spec.cost_usd(&usage) + fee;
+        let total = {
+            let mut state = self.state();
+            let entry = state.cost.models.entry(spec.id()).or_default();
+            entry.usage += usage;
+            entry.cost_usd += cost;
+            state.turn_cost_usd += cost;
+            state.cost.clone()
+        };
+        self.record(&Record::Cost(total));
+        if cost > 0.0 {
+            let spend = self.shared.spend.clone();
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = spend.add(spend::today(), cost) {
+                    tracing::warn!(%error, "what was spent today could not be written down");
+                }
+            });
+        }
     }
 
     /// A panic elsewhere must not take the session with it: every change under the lock is complete in itself.
@@ -196,7 +368,11 @@ impl Session {
     /// The conversation goes on in memory when the disk is full; the user hears of it once, and once more when
     /// everything that was held back is on disk.
     pub fn write(&self, state: &mut State, record: &Record) -> Option<(NoticeLevel, String)> {
-        match self.transcript.append(record) {
+        let appended = self.transcript.append(record);
+        if let Some(incident) = self.transcript.take_incident() {
+            return Some((NoticeLevel::Warning, incident.to_string()));
+        }
+        match appended {
             Ok(()) if state.transcript_failing => {
                 state.transcript_failing = false;
                 let lost = match self.transcript.lost() {
@@ -226,6 +402,7 @@ impl Session {
     pub fn sync_in_background(self: &Arc<Self>) {
         let session = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
+            session.history.sync();
             if let Err(error) = session.transcript.sync() {
                 tracing::warn!(session = %session.id, %error, "the transcript could not be synced");
             }

@@ -1,31 +1,63 @@
 //! What all sessions of a server share, and the settings as they are right now.
 
 use std::{
-    path::Path,
+    collections::{HashMap, HashSet},
+    ffi::OsString,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
+use checkpoints::{Store, Tracker};
+use conversation::{Hit, Query, SearchIndex};
 use model::Models;
 use serde_json::Value;
-use settings::{Environment, Settings, Sources};
+use settings::{Environment, Settings, Sources, directories};
+use skills::Library;
 use workspace::Workspace;
 
-use crate::{frontend::Frontend, types::Dependencies};
+use crate::{
+    extensions::Extensions, faults::Faults, frontend::Frontend, spend::Spend, store, types::Dependencies,
+};
+
+/// What keeps files as they were before they were touched.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    pub store: Arc<Store>,
+    pub tracker: Arc<Tracker>,
+}
 
 pub(crate) struct Shared {
     pub environment: Environment,
     pub workspace: Workspace,
     pub frontend: Arc<dyn Frontend>,
+    pub faults: Faults,
+    pub spend: Spend,
+    pub extensions: Extensions,
+    /// Of the project dirs it was opened for.
+    search: Mutex<Option<(Vec<PathBuf>, Arc<SearchIndex>)>>,
+    /// Questions that were asked already, whatever the answer.
+    asked: Mutex<HashSet<String>>,
+    /// By where they keep it, and the folders they watch.
+    keepers: Mutex<HashMap<(PathBuf, Vec<PathBuf>), Keeper>>,
     command_line_settings: Option<Value>,
     editor_settings: Mutex<Option<Value>>,
+    /// Keeps the last good text of each file in force while it is torn.
+    pub settings_files: settings::Cache,
     /// The providers of the settings they were made from: HTTP connections outlive a turn.
     models: Mutex<Option<(Settings, Arc<Models>)>>,
 }
 
 impl Shared {
     pub fn new(dependencies: Dependencies) -> Self {
-        let Dependencies { environment, workspace, frontend, command_line_settings } = dependencies;
+        let Dependencies { environment, workspace, frontend, command_line_settings, faults } = dependencies;
         Self {
+            spend: Spend::new(directories::config_home(&environment)),
+            extensions: Extensions::default(),
+            search: Mutex::default(),
+            asked: Mutex::default(),
+            keepers: Mutex::default(),
+            settings_files: settings::Cache::default(),
+            faults,
             environment,
             workspace,
             frontend,
@@ -47,12 +79,82 @@ impl Shared {
     /// The settings for a folder, read anew: a few small files, so that a change applies with the next turn.
     pub fn settings(&self, folder: &Path) -> settings::Loaded {
         let editor = self.editor_settings.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Settings::load(&Sources {
+        self.settings_files.load(&Sources {
             environment: &self.environment,
             folder: Some(folder),
             editor: editor.as_ref(),
             command_line: self.command_line_settings.as_ref(),
         })
+    }
+
+    /// What keeps the files of a project as they were; one for all its sessions in the same folders.
+    pub fn checkpoints(&self, folder: &Path) -> Keeper {
+        let project = directories::canonical_git_root(folder).unwrap_or_else(|| folder.to_owned());
+        let kept = directories::project_dir(&self.environment, &project).join("checkpoints");
+        let mut roots = self.workspace.roots();
+        if !roots.iter().any(|root| folder.starts_with(root)) {
+            roots.push(folder.to_owned());
+        }
+        roots.sort();
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let keeper = keepers.entry((kept.clone(), roots.clone())).or_insert_with(|| {
+            let store = Arc::new(Store::new(kept));
+            let config = checkpoints::Config {
+                roots,
+                exclude: vec![directories::config_home(&self.environment)],
+                never: vec![self.environment.home().to_owned()],
+                ..checkpoints::Config::default()
+            };
+            Keeper { tracker: Arc::new(Tracker::new(Arc::clone(&store), config)), store }
+        });
+        keeper.clone()
+    }
+
+    /// Searches all sessions of the workspace's projects. The index is brought up to date first: only what was said
+    /// since the last time is read.
+    pub fn search(&self, query: &Query) -> Vec<Hit> {
+        let index = self.search_index();
+        if let Err(error) = index.refresh(&|| false) {
+            tracing::warn!(%error, "the search index could not be brought up to date");
+        }
+        index.search(query)
+    }
+
+    pub fn search_index(&self) -> Arc<SearchIndex> {
+        let directories = store::session_dirs(self);
+        let mut kept = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, index)) = kept.as_ref()
+            && *of == directories
+        {
+            return Arc::clone(index);
+        }
+        let cache = directories::config_home(&self.environment).join("cache").join("search");
+        let index = Arc::new(SearchIndex::open(&cache, &directories));
+        *kept = Some((directories, Arc::clone(&index)));
+        index
+    }
+
+    /// The skills and command files for a folder, read anew: someone may just have written one.
+    pub fn library(&self, folder: &Path) -> Library {
+        skills::discover(&self.environment, folder, self.is_trusted(folder))
+    }
+
+    /// Whether this was not asked yet; from now on it was.
+    pub fn ask_once(&self, question: &str) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question.to_owned())
+    }
+
+    /// What goes before a program that must not outlive us; nothing where this process is not `reverie` itself.
+    pub fn outlived_by_none(&self) -> Vec<OsString> {
+        let launch = sandbox::Launch::ending_with_this_process();
+        tools::shell::Containment::of_this_process()
+            .reverie
+            .map(|reverie| sandbox::wrap(&reverie, &launch))
+            .unwrap_or_default()
+    }
+
+    pub fn is_trusted(&self, folder: &Path) -> bool {
+        self.settings(folder).trust.is_trusted()
     }
 
     pub fn models(&self, settings: &Settings) -> Arc<Models> {

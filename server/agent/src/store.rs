@@ -7,19 +7,21 @@ use std::{
 };
 
 use conversation::{
-    Block, Body, LoadError, Message, Record, SessionId, Stamp, Strategy, Transcript, TranscriptError,
+    Block, Body, ForkError, Format as ExportFormat, LoadError, Loaded, Message, Record, SessionId, Stamp,
+    Strategy, Transcript, TranscriptError,
 };
 use permissions::Mode;
 use serde::Deserialize;
 use serde_json::Value;
 use settings::directories;
 use tools::{Todo, TodoStatus};
+use uuid::Uuid;
 
 use crate::{
     files, report,
     session::{Rendered, Session, State},
     shared::Shared,
-    types::{AgentError, Resumed, SessionPage, SessionSummary},
+    types::{AgentError, Resumed, SessionPage, SessionSummary, ShownRole},
 };
 
 const PAGE: usize = 50;
@@ -65,6 +67,8 @@ pub(crate) fn page(
             bytes: summary.bytes,
             cost_usd: summary.cost_usd,
             cwd: summary.cwd,
+            branches: Some(summary.branches),
+            forked_from: summary.forked_from.map(|from| from.session),
         })
         .collect();
     let next_cursor = matching.next().map(|_| (start + sessions.len()).to_string());
@@ -76,16 +80,15 @@ pub(crate) fn open(
     shared: &Arc<Shared>,
     id: &SessionId,
     strategy: Option<Strategy>,
+    branch: Option<Uuid>,
     stamp: impl Fn(&Path) -> Stamp,
 ) -> Result<(Arc<Session>, Resumed), AgentError> {
     let directory = find(shared, id)?;
     let default = shared.workspace.roots().into_iter().next().unwrap_or_else(|| PathBuf::from("/"));
     // Locked first: what another process writes until it lets go must be in what is read.
     let transcript = append_to(&directory, id, stamp(&default))?;
-    let loaded = conversation::load(&directory, id, strategy).map_err(|error| match error {
-        LoadError::NotFound => AgentError::UnknownSession(id.to_string()),
-        error => AgentError::Unavailable(format!("session {id} cannot be read: {error}")),
-    })?;
+    let loaded =
+        conversation::load(&directory, id, strategy, branch).map_err(|error| unreadable(id, error))?;
     let cwd = loaded.cwd.clone().filter(|cwd| cwd.is_dir()).unwrap_or(default);
     let transcript = transcript.stamped(stamp(&cwd));
     let mut repairs = loaded.repairs;
@@ -105,17 +108,25 @@ pub(crate) fn open(
         strategy: loaded.strategy,
         messages: report::shown_messages(&loaded.thread),
         repairs,
+        branches: if loaded.branches.len() > 1 { loaded.branches } else { Vec::new() },
     };
+    let rendered = loaded.prefix.as_ref().and_then(Rendered::of);
+    let stale = loaded.prefix.as_ref().filter(|_| rendered.is_none());
     let state = State {
+        model_name: loaded.model.or_else(|| stale.map(|prefix| prefix.model.clone())),
+        opening_is_stale: stale.is_some(),
+        rendered,
         thread: loaded.thread,
-        rendered: loaded.prefix.as_ref().and_then(Rendered::of),
         cost: loaded.cost,
         title: loaded.title,
         mode: loaded.mode.as_deref().and_then(Mode::parse).filter(|mode| *mode != Mode::Bypass),
         ..State::default()
     };
     let settings = shared.settings(&cwd).settings;
-    let session = Session::new(id.clone(), cwd, Arc::clone(shared), &settings, transcript, state);
+    let checkpoints = loaded.checkpoints.into_iter().filter_map(|entry| serde_json::from_value(entry).ok());
+    let checkpoints = checkpoints.collect();
+    let session =
+        Session::new(id.clone(), cwd, Arc::clone(shared), &settings, transcript, state, checkpoints);
     for files in loaded.read_files {
         session.reads.restore(&files);
     }
@@ -123,8 +134,54 @@ pub(crate) fn open(
     Ok((session, resumed))
 }
 
+/// Makes a session that shares this one's past. The source may be open, here or elsewhere: it is only read.
+pub(crate) fn fork(
+    shared: &Shared,
+    id: &SessionId,
+    at: Option<Uuid>,
+    stamp: &Stamp,
+) -> Result<(), AgentError> {
+    let directory = find(shared, id)?;
+    conversation::fork(&directory, id, at, stamp).map(|_| ()).map_err(|error| match error {
+        ForkError::Source(error) => unreadable(id, error),
+        ForkError::Empty => AgentError::Invalid(format!("session {id} has no message to fork from")),
+        ForkError::Write(error) => AgentError::Unavailable(format!("the fork could not be written: {error}")),
+    })
+}
+
+/// The session as a text. It may be open elsewhere: it is only read.
+pub(crate) fn export(shared: &Shared, id: &SessionId, format: ExportFormat) -> Result<String, AgentError> {
+    let loaded = read(shared, id, None)?;
+    let said = || report::shown_messages(&loaded.thread).into_iter().find(|it| it.role == ShownRole::User);
+    let first = || said().and_then(|prompt| prompt.text.lines().next().map(str::to_owned));
+    let title = loaded.title.clone().or_else(first).unwrap_or_else(|| format!("Session {id}"));
+    Ok(conversation::export(&loaded.thread, &title, format))
+}
+
+fn unreadable(id: &SessionId, error: LoadError) -> AgentError {
+    match error {
+        LoadError::NotFound => AgentError::UnknownSession(id.to_string()),
+        LoadError::NoSuchMessage(message) => {
+            AgentError::Invalid(format!("session {id} has no message {message}"))
+        }
+        LoadError::Io(error) => AgentError::Unavailable(format!("session {id} cannot be read: {error}")),
+    }
+}
+
+/// A session as its transcript has it, on a branch if one is named. Nothing is locked or written.
+pub(crate) fn read(shared: &Shared, id: &SessionId, branch: Option<Uuid>) -> Result<Loaded, AgentError> {
+    let directory = find(shared, id)?;
+    conversation::load(&directory, id, Some(Strategy::Full), branch).map_err(|error| unreadable(id, error))
+}
+
+/// Where a session works, as far as the beginning of its transcript says.
+pub(crate) fn folder_of(shared: &Shared, id: &SessionId) -> Option<PathBuf> {
+    let listed = conversation::list(&[find(shared, id).ok()?]);
+    listed.into_iter().find(|summary| summary.session == *id)?.cwd
+}
+
 /// The todo list as the last call of its tool left it.
-fn last_todos(thread: &[Arc<Message>]) -> Vec<Todo> {
+pub(crate) fn last_todos(thread: &[Arc<Message>]) -> Vec<Todo> {
     let calls = thread.iter().rev().filter_map(|message| match &message.body {
         Body::Assistant { content, .. } => Some(content.iter().rev()),
         _ => None,
@@ -182,7 +239,7 @@ pub(crate) fn trash(
 }
 
 /// The project dirs of the workspace's folders: all worktrees and subfolders of their repositories.
-fn session_dirs(shared: &Shared) -> Vec<PathBuf> {
+pub(crate) fn session_dirs(shared: &Shared) -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     for root in shared.workspace.roots() {
         for dir in directories::related_project_dirs(&shared.environment, &root) {

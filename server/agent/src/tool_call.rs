@@ -1,17 +1,19 @@
 //! One tool call: what it touches → permission → run → result. Whatever happens, there is exactly one outcome.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use permissions::{Access, Decision, Rule};
+use permissions::{Decision, Mode, Rule};
 use serde_json::Value;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
-use tools::{AgentHost, Display, Tool, ToolContext, ToolFailure};
+use tools::{
+    AgentHost, Display, EditorDiagnostic, EditorSymbol, PlanAnswer, SymbolQuery, ToolContext, ToolFailure,
+};
 
 use crate::{
-    event::{AgentEvent, NoticeLevel, TodoItem},
+    event::{AgentEvent, NoticeLevel, TodoItem, TurnId},
     frontend::{PermissionOption, PermissionQuestion},
     session::Session,
     tool_round::Call,
@@ -54,20 +56,28 @@ impl Outcome {
     }
 }
 
-pub(crate) fn is_read_only(handle: &TurnHandle, call: &Call) -> bool {
-    // A call that cannot run changes nothing.
-    access(handle, call).is_none_or(|(_, access)| access.is_read_only())
+/// What is known about a call before its turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Changes nothing, and nobody has to be asked.
+    ReadsUnasked,
+    /// Changes nothing, or cannot run at all.
+    Reads,
+    Writes,
 }
 
-pub(crate) fn runs_unasked(handle: &TurnHandle, call: &Call) -> bool {
-    access(handle, call)
-        .is_some_and(|(tool, access)| matches!(handle.decide(tool.name(), &access), Decision::Allow { .. }))
-}
-
-fn access(handle: &TurnHandle, call: &Call) -> Option<(&'static dyn Tool, Access)> {
-    let (tool, input) = (tools::find(&call.name)?, call.input.as_ref().ok()?);
+/// Looks at a call, once: judging a command takes a while.
+pub(crate) fn kind(handle: &TurnHandle, call: &Call) -> Kind {
+    let Some(tool) = handle.toolbox.find(&call.name) else { return Kind::Reads };
+    let Ok(input) = &call.input else { return Kind::Reads };
     let context = tool_context(handle, &call.id, CancellationToken::new());
-    Some((tool, tool.access(input, &context).ok()?))
+    match tool.access(input, &context) {
+        Ok(access) if !access.is_read_only() => Kind::Writes,
+        Ok(access) if matches!(handle.decide(tool.name(), &access), Decision::Allow { .. }) => {
+            Kind::ReadsUnasked
+        }
+        Ok(_) | Err(_) => Kind::Reads,
+    }
 }
 
 /// Runs the call. Its end is shown by [`show_end`], once the result is recorded. Ends soon after `cancel` fires.
@@ -97,8 +107,8 @@ async fn permitted(
     input: Value,
     cancel: CancellationToken,
 ) -> Result<Outcome, Outcome> {
-    let Some(tool) = tools::find(name) else {
-        let known: Vec<&str> = tools::all().iter().map(|tool| tool.name()).collect();
+    let Some(tool) = handle.toolbox.find(name) else {
+        let known: Vec<&str> = handle.toolbox.iter().map(|tool| tool.name()).collect();
         return Err(Outcome::failed(format!("there is no tool {name}; the tools are {}", known.join(", "))));
     };
     let context = tool_context(handle, id, cancel.clone());
@@ -109,10 +119,11 @@ async fn permitted(
         Decision::Allow { .. } => {}
         Decision::Deny { why } => return Err(Outcome::failed(format!("not allowed: {why}"))),
         Decision::Ask { why } => {
-            let (shown, shown_in) = (input.clone(), context.clone());
+            handle.session.history.expect(&access);
+            let (shown, shown_in, shown_by) = (input.clone(), context.clone(), Arc::clone(&tool));
             // May read a large file and compare it.
             let preview =
-                tokio::task::spawn_blocking(move || tool.preview(&shown, &shown_in)).await.ok().flatten();
+                tokio::task::spawn_blocking(move || shown_by.preview(&shown, &shown_in)).await.ok().flatten();
             let question = PermissionQuestion {
                 session: handle.session.id.clone(),
                 tool_use_id: id.to_owned(),
@@ -129,18 +140,26 @@ async fn permitted(
     if cancel.is_cancelled() {
         return Err(Outcome::cancelled());
     }
+    let watched = handle.session.history.before(&handle.session, &access, tool.stays(&input)).await;
+    let running = tool.run(input, context);
+    let (faults, point) = (handle.session.shared.faults.clone(), format!("tool {name}"));
     // On a task of its own, so that a panic in a tool is that call's failure and nothing else's.
-    let mut task = tokio::spawn(tool.run(input, context));
+    let mut task = tokio::spawn(async move {
+        faults.reach(&point);
+        running.await
+    });
     let finished = tokio::select! {
         finished = &mut task => finished,
         () = cancel.cancelled() => match tokio::time::timeout(CLEAN_UP, &mut task).await {
             Ok(finished) => finished,
             Err(_) => {
                 task.abort();
+                handle.session.history.after(&handle.session, &handle.id, watched).await;
                 return Err(Outcome::cancelled());
             }
         },
     };
+    handle.session.history.after(&handle.session, &handle.id, watched).await;
     match finished {
         Ok(Ok(output)) => Ok(Outcome { ok: true, content: output.content, display: output.display }),
         Ok(Err(ToolFailure(words))) => Err(Outcome::failed(words)),
@@ -191,6 +210,8 @@ fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToke
         cwd: session.cwd.clone(),
         workspace: session.shared.workspace.clone(),
         may_read: handle.may_read(),
+        not_denied: handle.not_denied(),
+        fetch: handle.fetch_policy(),
         reads: Arc::clone(&session.reads),
         shell: Arc::clone(&session.shell),
         todos: Arc::clone(&session.todos),
@@ -198,15 +219,50 @@ fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToke
         progress: Arc::new(move |text| {
             shown_by.emit(AgentEvent::ToolProgress { tool_use_id: id.clone(), text });
         }),
-        host: Arc::new(Host(Arc::clone(session))),
+        host: Arc::new(Host {
+            session: Arc::clone(session),
+            turn: handle.id.clone(),
+            tool_use_id: tool_use_id.to_owned(),
+        }),
     }
 }
 
-struct Host(Arc<Session>);
+struct Host {
+    session: Arc<Session>,
+    turn: TurnId,
+    tool_use_id: String,
+}
 
 impl AgentHost for Host {
     fn ask_user(&self, question: String, options: Vec<String>) -> BoxFuture<'_, Option<String>> {
-        self.0.shared.frontend.ask_user(self.0.id.clone(), question, options)
+        self.session.shared.frontend.ask_user(self.session.id.clone(), question, options)
+    }
+
+    /// An approved plan ends plan mode, so that what it says can be done in the same turn.
+    fn ask_plan(&self, plan: String) -> BoxFuture<'_, PlanAnswer> {
+        let session = &self.session;
+        session.emit(Some(&self.turn), AgentEvent::Plan { text: plan.clone() });
+        Box::pin(async move {
+            let frontend = &session.shared.frontend;
+            let answer = frontend.ask_plan(session.id.clone(), self.tool_use_id.clone(), plan).await;
+            if let PlanAnswer::Approved { accept_edits } = answer {
+                let mode = if accept_edits { Mode::AcceptEdits } else { Mode::Default };
+                session.set_mode(mode);
+            }
+            answer
+        })
+    }
+
+    fn diagnostics(&self, path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>> {
+        self.session.shared.frontend.diagnostics(path)
+    }
+
+    fn symbols(&self, query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
+        self.session.shared.frontend.symbols(query)
+    }
+
+    fn skills(&self) -> Vec<skills::Skill> {
+        self.session.shared.library(&self.session.cwd).skills
     }
 }
 

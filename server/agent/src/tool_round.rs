@@ -1,6 +1,6 @@
 //! The tool calls of one response, run in their order: neighbours that change nothing together, writers alone.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use conversation::{Block, Body, Flags, ResultContent};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    tool_call::{self, Outcome},
+    repeats::WORTH_IT,
+    tool_call::{self, Kind, Outcome},
     turn::{Turn, TurnHandle},
 };
 
@@ -31,6 +32,8 @@ pub(crate) struct ToolRound {
     recorded: CancellationToken,
     permits: Arc<Semaphore>,
     started: HashMap<String, JoinHandle<()>>,
+    /// By the call's id.
+    kinds: HashMap<String, Kind>,
     /// A writer was offered: what follows has to wait for it.
     writer_seen: bool,
 }
@@ -43,19 +46,28 @@ impl ToolRound {
             recorded: CancellationToken::new(),
             permits: Arc::new(Semaphore::new(PARALLEL_CALLS)),
             started: HashMap::new(),
+            kinds: HashMap::new(),
             writer_seen: false,
         }
     }
 
     /// A call whose input has just become whole: starts it if nothing has to come before it and nobody has to be asked.
     pub fn offer(&mut self, call: Call) {
-        if self.writer_seen || !tool_call::is_read_only(&self.handle, &call) {
-            self.writer_seen = true;
-            return;
+        match self.kind(&call) {
+            _ if self.writer_seen => {}
+            Kind::Writes => self.writer_seen = true,
+            Kind::ReadsUnasked => self.start(call),
+            Kind::Reads => {}
         }
-        if tool_call::runs_unasked(&self.handle, &call) {
-            self.start(call);
+    }
+
+    fn kind(&mut self, call: &Call) -> Kind {
+        if let Some(known) = self.kinds.get(&call.id) {
+            return *known;
         }
+        let kind = tool_call::kind(&self.handle, call);
+        self.kinds.insert(call.id.clone(), kind);
+        kind
     }
 
     /// Runs what has not run yet. Each result is recorded as it comes, then shown; a request puts them in the order
@@ -64,11 +76,10 @@ impl ToolRound {
         self.recorded.cancel();
         let mut calls = calls.into_iter().peekable();
         while let Some(call) = calls.next() {
+            let alone = self.kind(&call) == Kind::Writes;
             let mut batch = vec![call];
-            if batch.iter().all(|call| tool_call::is_read_only(&self.handle, call)) {
-                while let Some(next) = calls.next_if(|call| tool_call::is_read_only(&self.handle, call)) {
-                    batch.push(next);
-                }
+            while !alone && let Some(next) = calls.next_if(|call| self.kind(call) != Kind::Writes) {
+                batch.push(next);
             }
             self.run_batch(batch).await;
         }
@@ -96,7 +107,7 @@ impl ToolRound {
             if let Some(task) = self.started.remove(&id)
                 && let Err(error) = task.await
             {
-                let outcome = record(&self.handle, &id, Outcome::internal_error(&error));
+                let outcome = record(&self.handle, &id, None, Outcome::internal_error(&error));
                 tool_call::show_end(&self.handle, &id, &name, &outcome);
             }
         }
@@ -107,13 +118,14 @@ impl ToolRound {
             (self.handle.clone(), self.cancel.token().clone(), Arc::clone(&self.permits));
         let recorded = self.recorded.clone();
         let (key, id, name) = (call.id.clone(), call.id.clone(), call.name.clone());
+        let reading = call.input.as_ref().ok().filter(|_| name == "Read").map(Value::to_string);
         let task = tokio::spawn(async move {
             let permit = permits.acquire_owned().await;
             let mut outcome = tool_call::run(&handle, call, cancel.clone()).await;
             drop(permit);
             tokio::select! {
                 biased;
-                () = recorded.cancelled() => outcome = record(&handle, &id, outcome),
+                () = recorded.cancelled() => outcome = record(&handle, &id, reading, outcome),
                 () = cancel.cancelled() => outcome = Outcome::discarded(),
             }
             tool_call::show_end(&handle, &id, &name, &outcome);
@@ -122,15 +134,30 @@ impl ToolRound {
     }
 }
 
-/// Appends the result to the thread; what is shown of it comes after.
-fn record(handle: &TurnHandle, id: &str, mut outcome: Outcome) -> Outcome {
-    let content = match std::mem::take(&mut outcome.content) {
+/// Appends the result to the thread; what is shown of it comes after. `reading` is the input of a Read.
+fn record(handle: &TurnHandle, id: &str, reading: Option<String>, mut outcome: Outcome) -> Outcome {
+    let session = &handle.session;
+    let mut content = match std::mem::take(&mut outcome.content) {
         ResultContent::Text(text) if text.is_empty() => {
             ResultContent::Text("(the tool ran and returned nothing)".to_owned())
         }
         content => content,
     };
+    let now = Instant::now();
+    let mut shown = None;
+    if let (true, Some(input), ResultContent::Text(text)) = (outcome.ok, reading, &mut content)
+        && text.len() >= WORTH_IT
+    {
+        let find = |uuid| session.state().thread.iter().rev().find(|message| message.uuid == uuid).cloned();
+        match session.repeats.instead_of(text, &input, find, now) {
+            Some(words) => *text = words,
+            None => shown = Some(input),
+        }
+    }
     let block = Block::ToolResult { tool_use_id: id.to_owned(), content, is_error: !outcome.ok };
-    handle.session.append(Body::User { content: vec![block] }, Flags::default());
+    let message = session.append(Body::User { content: vec![block] }, Flags::default());
+    if let Some(input) = shown {
+        session.repeats.shown(input, message.uuid, now);
+    }
     outcome
 }

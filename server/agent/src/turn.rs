@@ -5,16 +5,21 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use conversation::{Record, Usage};
+use conversation::Usage;
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rules};
-use settings::Settings;
+use settings::{Settings, Trust};
 use tokio_util::sync::CancellationToken;
+use tools::{FetchPolicy, Toolbox};
 
 use crate::{
+    attachments,
     event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
     opening,
-    session::{Opening, Session},
+    session::{Opening, Session, default_mode, surroundings},
 };
+
+/// What a question about trust names; `reverie trust` shows all.
+const TRUST_ITEMS: usize = 12;
 
 pub(crate) struct Turn {
     pub id: TurnId,
@@ -26,7 +31,6 @@ pub(crate) struct Turn {
     pub rounds: u32,
     pub continuations: u32,
     pub usage: Usage,
-    pub cost_usd: f64,
 }
 
 /// The part of a turn that tool calls share; cheap to clone.
@@ -34,7 +38,9 @@ pub(crate) struct Turn {
 pub(crate) struct TurnHandle {
     pub id: TurnId,
     pub session: Arc<Session>,
+    pub toolbox: Toolbox,
     policy: Arc<Mutex<Policy>>,
+    fetch: FetchPolicy,
 }
 
 impl Turn {
@@ -45,18 +51,27 @@ impl Turn {
         cancel: CancellationToken,
     ) -> Result<Self, TurnEnd> {
         let loaded = session.shared.settings(&session.cwd);
-        let opening = opening::prepare(&session, &id, &loaded.settings).await.map_err(|error| TurnEnd {
-            stop: TurnStop::Error,
-            usage: Usage::default(),
-            error: Some((error_code(&error).to_owned(), error.to_string())),
-        })?;
-        for diagnostic in &loaded.diagnostics {
+        // Trust may have come since the session began.
+        let starting = session.shared.extensions.keep(&session.shared, &session.cwd, &loaded);
+        let opening =
+            opening::prepare(&session, &id, &loaded.settings, starting).await.map_err(|error| TurnEnd {
+                stop: TurnStop::Error,
+                usage: Usage::default(),
+                error: Some((error_code(&error).to_owned(), error.to_string())),
+            })?;
+        // A hint is for whoever has the file open.
+        for diagnostic in loaded.diagnostics.iter().filter(|it| it.severity != settings::Severity::Hint) {
             let text = format!("settings: {diagnostic}");
             if session.state().told.insert(text.clone()) {
                 session.notice(Some(&id), NoticeLevel::Warning, text);
             }
         }
-        let policy = Arc::new(Mutex::new(policy(&session, &loaded.settings)));
+        session.state().turn_cost_usd = 0.0;
+        ask_for_trust(&session, &id, &loaded.trust);
+        session.shell.surround(surroundings(&session.shared, &loaded.settings, &session.id, &session.cwd));
+        let policy = policy(&session, &loaded);
+        attachments::tell_mode(&session, policy.mode);
+        let policy = Arc::new(Mutex::new(policy));
         Ok(Self {
             id,
             session,
@@ -67,15 +82,32 @@ impl Turn {
             rounds: 0,
             continuations: 0,
             usage: Usage::default(),
-            cost_usd: 0.0,
         })
+    }
+
+    /// Settings that changed meanwhile hold from the next request on.
+    pub fn refresh(&mut self) {
+        let loaded = self.session.shared.settings(&self.session.cwd);
+        if loaded.settings != self.settings {
+            let session = &self.session;
+            session.shell.surround(surroundings(
+                &session.shared,
+                &loaded.settings,
+                &session.id,
+                &session.cwd,
+            ));
+            *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy(&self.session, &loaded);
+            self.settings = loaded.settings;
+        }
     }
 
     pub fn handle(&self) -> TurnHandle {
         TurnHandle {
             id: self.id.clone(),
             session: Arc::clone(&self.session),
+            toolbox: self.opening.toolbox.clone(),
             policy: Arc::clone(&self.policy),
+            fetch: FetchPolicy { allow_private: self.settings.web_fetch.allow_private.clone() },
         }
     }
 
@@ -107,18 +139,8 @@ impl Turn {
         if usage == Usage::default() {
             return;
         }
-        let spec = &self.opening.spec;
-        let cost = spec.cost_usd(&usage);
         self.usage += usage;
-        self.cost_usd += cost;
-        let total = {
-            let mut state = self.session.state();
-            let entry = state.cost.models.entry(spec.id()).or_default();
-            entry.usage += usage;
-            entry.cost_usd += cost;
-            state.cost.clone()
-        };
-        self.session.record(&Record::Cost(total));
+        self.session.book(&self.opening.spec, usage, 0.0);
     }
 
     pub fn end(&self, stop: TurnStop) -> TurnEnd {
@@ -133,6 +155,10 @@ impl Turn {
 impl TurnHandle {
     pub fn emit(&self, event: AgentEvent) {
         self.session.emit(Some(&self.id), event);
+    }
+
+    pub fn fetch_policy(&self) -> FetchPolicy {
+        self.fetch.clone()
     }
 
     pub fn decide(&self, tool: &str, access: &Access) -> Decision {
@@ -152,11 +178,31 @@ impl TurnHandle {
         })
     }
 
+    /// Whether no rule denies this file: for searches in a folder that the user was asked about.
+    pub fn not_denied(&self) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
+        let (handle, filter) = (self.clone(), OnceLock::new());
+        Arc::new(move |path| {
+            let only_denials = || {
+                let mut policy = handle.current_policy().clone();
+                // What is left of a policy without questions.
+                policy.mode = Mode::Bypass;
+                policy.rules.ask.clear();
+                ReadFilter::new(policy)
+            };
+            filter.get_or_init(only_denials).may_read(path)
+        })
+    }
+
     /// The turn's policy with what the user has granted since.
     fn current_policy(&self) -> std::sync::MutexGuard<'_, Policy> {
-        let granted = self.session.state().granted.clone();
+        let (granted, mode) = {
+            let state = self.session.state();
+            (state.granted.clone(), state.mode)
+        };
         let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         policy.session_rules = granted;
+        // It may change while the turn runs: an approved plan, the user's word.
+        policy.mode = mode.unwrap_or(policy.mode);
         policy
     }
 }
@@ -169,7 +215,8 @@ pub(crate) fn error_code(error: &model::ModelError) -> &'static str {
     }
 }
 
-fn policy(session: &Session, settings: &Settings) -> Policy {
+fn policy(session: &Session, loaded: &settings::Loaded) -> Policy {
+    let (settings, trusted) = (&loaded.settings, loaded.trust.is_trusted());
     let lists = &settings.permissions;
     let (rules, errors) = Rules::parse(&lists.allow, &lists.ask, &lists.deny);
     for error in errors {
@@ -179,7 +226,7 @@ fn policy(session: &Session, settings: &Settings) -> Policy {
         }
     }
     let state = session.state();
-    let mode = state.mode.or_else(|| Mode::parse(lists.default_mode.as_str())).unwrap_or(Mode::Default);
+    let mode = state.mode.unwrap_or_else(|| default_mode(settings));
     let mut roots = session.shared.workspace.roots();
     if !roots.contains(&session.cwd) {
         roots.push(session.cwd.clone());
@@ -190,9 +237,62 @@ fn policy(session: &Session, settings: &Settings) -> Policy {
         session_rules: state.granted.clone(),
         roots,
         free_write_dirs: session.memory_dir.iter().cloned().collect(),
+        untrusted: !trusted,
         readable_dirs: session.memory_dir.iter().cloned().chain([session.project_dir()]).collect(),
         home: session.shared.environment.home().to_owned(),
     }
+}
+
+/// Once for what a folder would run: the turn goes on without it meanwhile, and what the answer permits comes with the
+/// next one.
+fn ask_for_trust(session: &Arc<Session>, turn: &TurnId, trust: &Trust) {
+    if trust.is_trusted() || trust.items.is_empty() || trust.cannot.is_some() {
+        return;
+    }
+    let question = trust_question(trust);
+    if !session.shared.ask_once(&question) {
+        return;
+    }
+    let text =
+        "this folder is not trusted: what its own files would run or allow is left out; every command asks";
+    session.notice(Some(turn), NoticeLevel::Warning, text);
+    let (session, shown) = (Arc::clone(session), trust.clone());
+    tokio::spawn(async move {
+        // The harmless answer first: whoever answers without reading trusts nothing.
+        let options = ["Not now", "Trust this folder"].map(str::to_owned).to_vec();
+        let [_, yes] = options.as_slice() else { return };
+        let yes = yes.clone();
+        let answer = session.shared.frontend.ask_user(session.id.clone(), question, options).await;
+        if answer != Some(yes) {
+            return;
+        }
+        let environment = session.shared.environment.clone();
+        let trusted =
+            tokio::task::spawn_blocking(move || settings::trust::accept(&environment, &shown)).await;
+        let (level, text) = match trusted {
+            Ok(Ok(trust)) if trust.is_trusted() => {
+                (NoticeLevel::Info, "this folder is trusted now, from the next prompt on".to_owned())
+            }
+            Ok(Ok(_)) => (
+                NoticeLevel::Warning,
+                "its files have changed meanwhile: the folder is not trusted".to_owned(),
+            ),
+            Ok(Err(error)) => (NoticeLevel::Error, format!("the trust could not be written down: {error}")),
+            Err(error) => (NoticeLevel::Error, error.to_string()),
+        };
+        session.notice(None, level, text);
+    });
+}
+
+fn trust_question(trust: &Trust) -> String {
+    let mut text = format!("Do you trust the files in {}? They would:", trust.folder.display());
+    for item in trust.items.iter().take(TRUST_ITEMS) {
+        text.push_str(&format!("\n- {} ({})", item.detail, item.path.display()));
+    }
+    if let Some(more) = trust.items.len().checked_sub(TRUST_ITEMS).filter(|more| *more > 0) {
+        text.push_str(&format!("\n- and {more} more"));
+    }
+    text
 }
 
 fn cache_hit_rate(usage: &Usage) -> f64 {

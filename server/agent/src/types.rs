@@ -10,6 +10,7 @@ use workspace::{Range, Workspace};
 
 use crate::{
     event::{ContextLevel, TurnId},
+    faults::Faults,
     frontend::Frontend,
 };
 
@@ -32,6 +33,7 @@ pub struct Dependencies {
     pub frontend: Arc<dyn Frontend>,
     /// What the command line set; stronger than any file but the managed one.
     pub command_line_settings: Option<Value>,
+    pub faults: Faults,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -126,6 +128,9 @@ pub struct SessionSummary {
     pub bytes: u64,
     pub cost_usd: Option<f64>,
     pub cwd: Option<PathBuf>,
+    /// How many ways it went, where that is known.
+    pub branches: Option<usize>,
+    pub forked_from: Option<SessionId>,
 }
 
 #[derive(Clone, Debug)]
@@ -166,4 +171,32 @@ pub struct Resumed {
     pub strategy: Strategy,
     pub messages: Vec<ShownMessage>,
     pub repairs: Vec<String>,
+    /// Empty where the conversation went one way only.
+    pub branches: Vec<conversation::Branch>,
+}
+
+/// What a rewind did.
+#[derive(Clone, Debug, Default)]
+pub struct Rewound {
+    pub restored: Vec<PathBuf>,
+    /// Left alone, and why.
+    pub kept: Vec<(PathBuf, String)>,
+    /// The words that were taken back.
+    pub prompt: String,
+}
+
+/// What a prompt may begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashCommand {
+    pub name: String,
+    pub description: String,
+    pub argument_hint: Option<String>,
+    pub source: CommandSource,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandSource {
+    BuiltIn,
+    User,
+    Project,
 }

@@ -26,6 +26,8 @@ fn check(settings: &str, files: &[(&str, &str)], git: Option<GitState>, expected
         shell: "/bin/bash",
         settings: &settings,
         model: &model,
+        tools: Vec::new(),
+        skills: &skills::discover(&environment, &cwd, true).skills,
         git,
         today: jiff::civil::date(2026, 1, 2),
     });
@@ -165,7 +167,36 @@ fn the_index_is_cut_at_its_limits_with_a_word_about_it() {
 }
 
 #[test]
-fn the_tools_render_to_the_same_bytes_every_time() {
-    let render = || serde_json::to_string(&tool_definitions()).unwrap();
-    assert_eq!(render(), render());
+fn skills_are_listed_by_their_descriptions() {
+    let skill = "---\nname: release\ndescription: Use when a release is made\n---\nTag it.\n";
+    check(
+        "{}",
+        &[("project/.claude/skills/release/SKILL.md", skill)],
+        None,
+        expect![[r#"
+        == system (ends the static part)
+        prompts/system.md
+        == system
+        # Environment
+        Working directory: FOLDER/project
+        Git repository: no
+        Platform: PLATFORM
+        Shell: /bin/bash
+        Model: offline/offline
+
+        # Memory
+        Memory directory: FOLDER/memory
+        What the user asks you to remember goes there: one topic a file, Markdown with frontmatter (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. The directory exists. Update a file that already covers the topic instead of adding one.
+
+        # Skills
+        Instructions that the user keeps for recurring work. When one fits the task, load it with the Skill tool before you begin.
+        - release: Use when a release is made
+        == first message
+        <system-reminder>
+        What follows is context for this conversation. It may or may not be relevant to what the user asks; do not mention it unless it matters.
+
+        Today is 2026-01-02.
+        </system-reminder>
+    "#]],
+    );
 }

@@ -1,0 +1,329 @@
+//! What a prompt may begin with: `/name arguments`. Built-in commands answer by themselves, without a model; a command
+//! file or a skill goes to the model behind the user's own words.
+
+use std::{fmt::Write, path::Path, sync::Arc};
+
+use context::fragment;
+use conversation::{Body, Flags};
+use skills::Library;
+
+use crate::{
+    doctor,
+    event::{AgentEvent, ContextLevel},
+    extensions, report,
+    session::Session,
+    shared::Shared,
+    store,
+    types::{AgentError, CheckStatus, CommandSource, Prompt, PromptPart, SlashCommand},
+};
+
+/// A longer command file is cut: it is a prompt, not a book.
+const EXPANSION_CAP: usize = 100_000;
+
+/// Sessions that `/resume` shows.
+const RECENT: usize = 10;
+
+/// The subtype of what a built-in command said.
+const LOCAL: &str = "local_command";
+
+const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
+    (BuiltIn::Help, "help", None, "Lists the commands"),
+    (BuiltIn::Clear, "clear", None, "Begins the conversation anew; the old one stays as a branch"),
+    (BuiltIn::Context, "context", None, "Shows what fills the context window"),
+    (BuiltIn::Cost, "cost", None, "Shows what this session cost, by model"),
+    (BuiltIn::Doctor, "doctor", None, "Examines the installation"),
+    (BuiltIn::Mcp, "mcp", None, "Shows the MCP servers and their tools"),
+    (BuiltIn::Mode, "mode", Some("default | acceptEdits | plan"), "Shows or sets the permission mode"),
+    (BuiltIn::Model, "model", Some("[provider/model]"), "Shows or sets the model"),
+    (BuiltIn::Resume, "resume", None, "Lists the latest sessions"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    Help,
+    Clear,
+    Context,
+    Cost,
+    Doctor,
+    Mcp,
+    Mode,
+    Model,
+    Resume,
+}
+
+/// A built-in command as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spoken {
+    pub command: BuiltIn,
+    pub arguments: String,
+    /// The whole prompt.
+    words: String,
+}
+
+/// All that a prompt may begin with in this folder, built-in commands first.
+pub(crate) fn list(shared: &Shared, folder: &Path) -> Vec<SlashCommand> {
+    let built_in = BUILT_IN.iter().map(|(_, name, hint, description)| SlashCommand {
+        name: (*name).to_owned(),
+        description: (*description).to_owned(),
+        argument_hint: hint.map(str::to_owned),
+        source: CommandSource::BuiltIn,
+    });
+    let Library { skills, commands, .. } = shared.library(folder);
+    let files = commands.into_iter().map(|command| SlashCommand {
+        source: source(command.source),
+        name: command.name,
+        description: command.description,
+        argument_hint: command.argument_hint,
+    });
+    let skills = skills.into_iter().map(|skill| SlashCommand {
+        source: source(skill.source),
+        name: skill.name,
+        description: skill.description,
+        argument_hint: None,
+    });
+    let mut commands: Vec<SlashCommand> = built_in.collect();
+    for command in files.chain(skills) {
+        // The first of a name is the one that runs.
+        if !commands.iter().any(|known| known.name == command.name) {
+            commands.push(command);
+        }
+    }
+    commands
+}
+
+fn source(source: skills::Source) -> CommandSource {
+    match source {
+        skills::Source::User => CommandSource::User,
+        skills::Source::Project => CommandSource::Project,
+    }
+}
+
+/// The built-in command that a prompt is, if it is one. A name that nothing has is refused, unless it may be a path.
+pub(crate) fn built_in(session: &Session, prompt: &Prompt) -> Result<Option<Spoken>, AgentError> {
+    let Some((name, arguments, words)) = slash(prompt) else { return Ok(None) };
+    if let Some((command, ..)) = BUILT_IN.iter().find(|(_, known, ..)| *known == name) {
+        let (arguments, words) = (arguments.to_owned(), words.to_owned());
+        return Ok(Some(Spoken { command: *command, arguments, words }));
+    }
+    let library = session.shared.library(&session.cwd);
+    let command = library.commands.iter().find(|command| command.name == name).map(|it| it.untrusted);
+    let skill = || library.skills.iter().find(|skill| skill.name == name).map(|it| it.untrusted);
+    match command.or_else(skill) {
+        Some(false) => return Ok(None),
+        Some(true) => {
+            return Err(AgentError::Invalid(format!(
+                "/{name} comes with this folder, which is not trusted; look at it, then trust the folder (reverie trust)"
+            )));
+        }
+        None if Path::new("/").join(name).exists() => return Ok(None),
+        None => {}
+    }
+    Err(AgentError::Invalid(format!("there is no command /{name}; /help lists them")))
+}
+
+/// What a command file or a skill adds to the prompt that names it. Reads a file.
+pub(crate) fn expansion(session: &Session, prompt: &Prompt) -> Option<String> {
+    let (name, arguments, _) = slash(prompt)?;
+    let library = session.shared.library(&session.cwd);
+    let named = |command: &&skills::Command| command.name == name && !command.untrusted;
+    let (what, path, text) = match library.commands.iter().find(named) {
+        Some(command) => ("command", &command.path, command.expand(arguments)),
+        None => {
+            let skill = library.skills.iter().find(|skill| skill.name == name && !skill.untrusted)?;
+            ("skill", &skill.path, skill.body())
+        }
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return Some(format!("The {what} /{name} could not be read: {error}.")),
+    };
+    let shown = fragment::file_fragment(path, what, &text);
+    let given = match (what, arguments) {
+        ("skill", arguments) if !arguments.is_empty() => format!(" with the arguments: {arguments}"),
+        _ => String::new(),
+    };
+    Some(fragment::reminder(
+        &format!("The user runs the {what} /{name}{given}. Do what it says:\n\n{shown}"),
+        EXPANSION_CAP,
+    ))
+}
+
+/// `/name arguments` and the whole line, of a prompt that begins so.
+fn slash(prompt: &Prompt) -> Option<(&str, &str, &str)> {
+    let words = prompt.parts.iter().find_map(|part| match part {
+        PromptPart::Text(text) => Some(text.trim()),
+        PromptPart::Mention { .. } | PromptPart::Image { .. } => None,
+    })?;
+    let (name, arguments) =
+        words.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((words.strip_prefix('/')?, ""));
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|character| character.is_alphanumeric() || "-_:.".contains(character));
+    is_name.then_some((name, arguments.trim(), words))
+}
+
+impl Spoken {
+    /// Whether it changes the conversation, and so cannot run beside a turn.
+    pub fn needs_quiet(&self) -> bool {
+        self.command == BuiltIn::Clear
+    }
+
+    /// Runs the command and keeps what it said with the session; never sent to a model. May read files.
+    pub fn run(&self, session: &Arc<Session>) -> String {
+        let text = self.answer(session).unwrap_or_else(|error| error.to_string());
+        let body = Body::System { subtype: LOCAL.to_owned(), text: format!("{}\n\n{text}", self.words) };
+        // A session that has said nothing needs no file for it.
+        if !session.state().thread.is_empty() {
+            session.append(body, Flags { meta: true, ..Flags::default() });
+        }
+        text
+    }
+
+    fn answer(&self, session: &Arc<Session>) -> Result<String, AgentError> {
+        match self.command {
+            BuiltIn::Help => Ok(help(&list(&session.shared, &session.cwd))),
+            BuiltIn::Clear => Ok(clear(session)),
+            BuiltIn::Context => context(session),
+            BuiltIn::Cost => Ok(cost(session)),
+            BuiltIn::Doctor => Ok(examine(session)),
+            BuiltIn::Mcp => Ok(extensions::report(&session.shared, &session.cwd)),
+            BuiltIn::Mode if self.arguments.is_empty() => {
+                Ok(format!("The permission mode is {}.", session.mode().as_str()))
+            }
+            BuiltIn::Mode => {
+                session.configure(None, Some(&self.arguments))?;
+                Ok(format!("The permission mode is now {}.", self.arguments))
+            }
+            BuiltIn::Model if self.arguments.is_empty() => Ok(models(session)),
+            BuiltIn::Model => {
+                session.configure(Some(&self.arguments), None)?;
+                Ok(format!("From the next prompt on {} answers.", self.arguments))
+            }
+            BuiltIn::Resume => resume(session),
+        }
+    }
+}
+
+fn help(commands: &[SlashCommand]) -> String {
+    let mut text = "Commands:\n".to_owned();
+    for SlashCommand { name, description, argument_hint, .. } in commands {
+        let hint = argument_hint.as_deref().map(|hint| format!(" {hint}")).unwrap_or_default();
+        let _infallible = writeln!(text, "- `/{name}{hint}` {description}");
+    }
+    text
+}
+
+fn clear(session: &Arc<Session>) -> String {
+    session.rewind_to(0);
+    let detail = "the conversation begins anew; what was said stays in the transcript as a branch";
+    session.emit(
+        None,
+        AgentEvent::Context {
+            layer: "clear".to_owned(),
+            detail: detail.to_owned(),
+            tokens_freed: 0,
+            cache_kept: true,
+        },
+    );
+    "The conversation begins anew. The old one is still there: resume the session to go back to it."
+        .to_owned()
+}
+
+fn context(session: &Session) -> Result<String, AgentError> {
+    let report = report::context(session)?;
+    let level = match report.level {
+        ContextLevel::Normal => "",
+        ContextLevel::Warning => ", filling up",
+        ContextLevel::Error => ", nearly full",
+        ContextLevel::Critical => ", full",
+    };
+    let share = report.used as f64 * 100.0 / report.window.max(1) as f64;
+    let mut text = format!("{} of {} tokens used ({share:.1} %{level}).\n\n", report.used, report.window);
+    for (name, tokens) in &report.parts {
+        let _infallible = writeln!(text, "- {name}: {tokens}");
+    }
+    for entry in &report.ledger {
+        let _infallible = writeln!(text, "- {} {}: {}", entry.at, entry.layer, entry.detail);
+    }
+    Ok(text)
+}
+
+fn cost(session: &Session) -> String {
+    let cost = session.state().cost.clone();
+    if cost.models.is_empty() {
+        return "Nothing was spent in this session yet.".to_owned();
+    }
+    let mut text = format!("This session cost ${:.4}.\n\n", cost.cost_usd());
+    for (model, spent) in &cost.models {
+        let usage = &spent.usage;
+        let _infallible = writeln!(
+            text,
+            "- {model}: ${:.4} ({} in, {} out, {} read from the cache, {} written to it)",
+            spent.cost_usd,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_input_tokens,
+            usage.cache_creation_input_tokens,
+        );
+    }
+    text
+}
+
+fn examine(session: &Session) -> String {
+    let mut text = String::new();
+    for check in doctor::checks(&session.shared, &session.cwd, doctor::Repair::Lossless) {
+        let mark = match check.status {
+            CheckStatus::Ok => "ok",
+            CheckStatus::Warning => "warning",
+            CheckStatus::Failed => "failed",
+        };
+        let _infallible = writeln!(text, "- {} ({mark}): {}", check.name, check.detail);
+        if let Some(fix) = check.fix {
+            let _infallible = writeln!(text, "  To do: {fix}");
+        }
+    }
+    text
+}
+
+fn models(session: &Session) -> String {
+    let mut text = "Models (`/model provider/model` chooses one):\n".to_owned();
+    for model in report::models(&session.shared, &session.cwd) {
+        let note = match (model.default, model.available) {
+            (true, _) => ", the default",
+            (false, true) => "",
+            (false, false) => ", no key",
+        };
+        let _infallible = writeln!(text, "- `{}` ({} tokens{note})", model.id, model.context_window);
+    }
+    text
+}
+
+fn resume(session: &Session) -> Result<String, AgentError> {
+    let page = store::page(&session.shared, None, Some(RECENT), None)?;
+    let mut text = "The latest sessions of this project:\n".to_owned();
+    for summary in page.sessions {
+        let _infallible = writeln!(text, "- `{}` {} ({})", summary.id, summary.title, summary.updated_at);
+    }
+    text.push_str("\n`reverie chat --resume ID` goes on with one, as does the editor's list of sessions.");
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spoken(text: &str) -> Option<(String, String)> {
+        let prompt = Prompt { parts: vec![PromptPart::Text(text.to_owned())], ..Prompt::default() };
+        slash(&prompt).map(|(name, arguments, _)| (name.to_owned(), arguments.to_owned()))
+    }
+
+    #[test]
+    fn a_command_is_a_slash_and_a_name() {
+        let command = |name: &str, arguments: &str| Some((name.to_owned(), arguments.to_owned()));
+        assert_eq!(spoken("/cost"), command("cost", ""));
+        assert_eq!(spoken("  /git:commit fix  the parser \n"), command("git:commit", "fix  the parser"));
+        assert_eq!(spoken("/usr/bin/env is missing"), None);
+        assert_eq!(spoken("/ alone"), None);
+        assert_eq!(spoken("//comment"), None);
+        assert_eq!(spoken("what does /cost do?"), None);
+    }
+}

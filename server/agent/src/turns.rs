@@ -1,0 +1,236 @@
+//! What happens to a session one after another: prompts and the queue behind them, built-in commands, rewinds.
+//!
+//! Whoever wants a session to themselves marks it as running; whoever lets go of it ends what was cancelled meanwhile and
+//! starts the prompt that waits next. There is one way to do either, so that nothing ever waits for nobody.
+
+use std::sync::Arc;
+
+use conversation::{Record, SessionId, Usage};
+use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    agent::Agent,
+    attachments,
+    commands::{self, Spoken},
+    event::{AgentEvent, TurnEnd, TurnId, TurnStop},
+    history, query_loop,
+    session::{Queued, Session},
+    turn::Turn,
+    types::{Accepted, AgentError, Prompt, PromptPart, Rewound},
+};
+
+const TITLE_CHARS: usize = 80;
+
+/// Prompts that wait behind a turn are held in memory, images and all.
+const LONGEST_QUEUE: usize = 32;
+
+impl Agent {
+    /// Starts a turn, or queues the prompt behind the one that runs. The user's words are on disk when this returns.
+    pub fn prompt(self: &Arc<Self>, id: &SessionId, prompt: Prompt) -> Result<Accepted, AgentError> {
+        let session = self.session(id)?;
+        let blocks = attachments::content(&prompt)?;
+        let turn: TurnId = Uuid::now_v7().to_string();
+        if let Some(spoken) = commands::built_in(&session, &prompt)? {
+            return self.run_command(&session, turn, spoken);
+        }
+        let cancel = CancellationToken::new();
+        {
+            let mut state = session.state();
+            if state.running.is_some() {
+                if state.queue.len() >= LONGEST_QUEUE {
+                    return Err(AgentError::Unavailable(format!(
+                        "{LONGEST_QUEUE} prompts wait already; wait for the turn to end, or cancel it"
+                    )));
+                }
+                let waiting = Record::Queued { turn: turn.clone(), text: attachments::words(&prompt) };
+                // Under the lock: that it waits no longer must come after it.
+                let written = session.write(&mut state, &waiting);
+                state.queue.push_back(Queued { turn: turn.clone(), prompt });
+                drop(state);
+                session.report_write(written);
+                return Ok(Accepted { turn, queued: true });
+            }
+            state.running = Some(cancel.clone());
+        }
+        let first = session.state().thread.is_empty();
+        session.append_user(blocks);
+        if first {
+            name_session(&session, &turn, &prompt);
+        }
+        self.spawn_turn(session, turn.clone(), prompt, cancel);
+        Ok(Accepted { turn, queued: false })
+    }
+
+    /// Takes the conversation back to before a prompt, or to right after another message, and its files too. It is
+    /// carried through even if nobody waits for it any more.
+    pub async fn rewind(
+        self: &Arc<Self>,
+        id: &SessionId,
+        message: Uuid,
+        restore_files: bool,
+        force: bool,
+    ) -> Result<Rewound, AgentError> {
+        let session = self.session(id)?;
+        let alone = self.alone_in(&session)?;
+        let rewinding = self.turns.spawn(async move {
+            let outcome = history::rewind(&session, message, restore_files, force).await;
+            drop(alone);
+            outcome
+        });
+        rewinding.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a rewind panicked");
+            Err(AgentError::Unavailable("the rewind failed inside; the log has the details".to_owned()))
+        })
+    }
+
+    /// Keeps the session to the caller: until it is dropped no turn begins.
+    pub(crate) fn alone_in(self: &Arc<Self>, session: &Arc<Session>) -> Result<Alone, AgentError> {
+        let mut state = session.state();
+        if state.running.is_some() {
+            return Err(AgentError::Unavailable(
+                "a turn is running; stop it first, or wait for its end".to_owned(),
+            ));
+        }
+        state.running = Some(CancellationToken::new());
+        drop(state);
+        Ok(Alone { agent: Arc::clone(self), session: Arc::clone(session) })
+    }
+
+    /// A built-in command answers like a turn, but no model is asked, and it waits for none.
+    fn run_command(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        turn: TurnId,
+        spoken: Spoken,
+    ) -> Result<Accepted, AgentError> {
+        let alone = spoken.needs_quiet().then(|| self.alone_in(session)).transpose()?;
+        let accepted = Accepted { turn: turn.clone(), queued: false };
+        let session = Arc::clone(session);
+        self.turns.spawn(async move {
+            let spoken_in = Arc::clone(&session);
+            let answered = tokio::task::spawn_blocking(move || {
+                let _until_done = alone;
+                spoken_in.shared.faults.reach("command");
+                spoken.run(&spoken_in)
+            });
+            let end = match answered.await {
+                Ok(text) => {
+                    session.emit(Some(&turn), AgentEvent::TextDelta { text });
+                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                }
+                Err(error) => panicked(&session, &error),
+            };
+            session.emit(Some(&turn), AgentEvent::TurnEnd(end));
+        });
+        Ok(accepted)
+    }
+
+    fn spawn_turn(
+        self: &Arc<Self>,
+        session: Arc<Session>,
+        turn: TurnId,
+        prompt: Prompt,
+        cancel: CancellationToken,
+    ) {
+        let agent = Arc::clone(self);
+        self.turns.spawn(async move {
+            // On a task of its own: a panic ends this turn, with words, and nothing else.
+            let running = tokio::spawn(run_turn(Arc::clone(&session), turn.clone(), prompt, cancel));
+            let end = running.await.unwrap_or_else(|error| panicked(&session, &error));
+            session.record_read_files();
+            session.sync_in_background();
+            agent.let_go(&session, Some((&turn, end)));
+            session.history.settle(&session, Some(&turn)).await;
+        });
+    }
+
+    /// Ends the turn that ran, those that joined it and those that were cancelled while they waited, and starts the next
+    /// in the queue.
+    fn let_go(self: &Arc<Self>, session: &Arc<Session>, ended: Option<(&TurnId, TurnEnd)>) {
+        let cancel = CancellationToken::new();
+        // Before an end is told: whoever hears of it may prompt at once.
+        let (joined, dropped, next) = {
+            let mut state = session.state();
+            let next = state.queue.pop_front();
+            state.running = next.as_ref().map(|_| cancel.clone());
+            (std::mem::take(&mut state.joined), std::mem::take(&mut state.dropped), next)
+        };
+        if let Some((turn, end)) = ended {
+            for turn in std::iter::once(turn).chain(&joined) {
+                session.emit(Some(turn), AgentEvent::TurnEnd(end.clone()));
+            }
+        }
+        for turn in dropped {
+            session.record(&Record::Dequeued { turn: turn.clone() });
+            let end = TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None };
+            session.emit(Some(&turn), AgentEvent::TurnEnd(end));
+        }
+        if let Some(Queued { turn, prompt }) = next {
+            // Was checked when it was queued.
+            if let Ok(blocks) = attachments::content(&prompt) {
+                session.append_user(blocks);
+            }
+            // After its message: what is neither waiting nor said would be lost.
+            session.record(&Record::Dequeued { turn: turn.clone() });
+            self.spawn_turn(Arc::clone(session), turn, prompt, cancel);
+        }
+    }
+}
+
+/// A session in which nothing else happens.
+pub(crate) struct Alone {
+    agent: Arc<Agent>,
+    session: Arc<Session>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        self.agent.let_go(&self.session, None);
+    }
+}
+
+fn panicked(session: &Session, error: &JoinError) -> TurnEnd {
+    tracing::error!(%error, session = %session.id, "a turn panicked");
+    let message = "Reverie failed inside; this is a bug, and its log has the details".to_owned();
+    let error = Some(("internal".to_owned(), message));
+    TurnEnd { stop: TurnStop::Error, usage: Usage::default(), error }
+}
+
+async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: CancellationToken) -> TurnEnd {
+    session.shared.faults.reach("turn");
+    let begin = async {
+        attachments::attach(&session, prompt).await;
+        Turn::begin(Arc::clone(&session), id, cancel.clone()).await
+    };
+    match cancel.run_until_cancelled(begin).await {
+        Some(Ok(mut turn)) => query_loop::run(&mut turn).await,
+        Some(Err(end)) => end,
+        None => TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None },
+    }
+}
+
+/// The first prompt names a session that has no name, and writes down what was chosen before there was a file.
+fn name_session(session: &Session, turn: &TurnId, prompt: &Prompt) {
+    let (mode, given) = {
+        let state = session.state();
+        (state.mode, state.title.clone())
+    };
+    if let Some(mode) = mode {
+        session.record(&Record::Mode(mode.as_str().to_owned()));
+    }
+    if let Some(title) = given {
+        session.record(&Record::Title(title));
+        return;
+    }
+    let words = prompt.parts.iter().find_map(|part| match part {
+        PromptPart::Text(text) => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        PromptPart::Mention { .. } | PromptPart::Image { .. } => None,
+    });
+    if let Some(words) = words {
+        let title: String = words.chars().take(TITLE_CHARS).collect();
+        session.state().title = Some(title.clone());
+        session.emit(Some(turn), AgentEvent::Title { title });
+    }
+}
