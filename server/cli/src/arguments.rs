@@ -1,10 +1,17 @@
 //! The command line, parsed into one closed enum.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
+use jiff::tz::TimeZone;
 use lexopt::prelude::*;
+use protocol::{ExportFormat, SearchRole};
 use serde::Deserialize as _;
 use settings::PermissionMode;
+
+use crate::debug::{
+    path::Deed,
+    sandbox::{Contained, LIMIT, What},
+};
 
 #[derive(Debug)]
 pub enum Command {
@@ -21,8 +28,36 @@ pub enum Command {
         id: String,
         scope: Scope,
     },
-    Doctor(Scope),
+    SessionsSearch {
+        search: Search,
+        scope: Scope,
+    },
+    SessionsExport {
+        id: String,
+        format: ExportFormat,
+        to: Option<PathBuf>,
+        scope: Scope,
+    },
+    SessionsFork {
+        id: String,
+        scope: Scope,
+    },
+    Trust {
+        /// Only shown if absent.
+        change: Option<bool>,
+        scope: Scope,
+    },
+    Doctor {
+        repair: bool,
+        scope: Scope,
+    },
     DebugTokens,
+    DebugShell,
+    DebugPath {
+        root: PathBuf,
+        deed: Deed,
+    },
+    DebugSandbox(Contained),
 }
 
 /// What `sessions` and `doctor` look at, and for whom.
@@ -30,6 +65,16 @@ pub enum Command {
 pub struct Scope {
     pub cwd: Option<PathBuf>,
     pub json: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Search {
+    pub words: String,
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub role: Option<SearchRole>,
+    pub session: Option<String>,
+    pub limit: Option<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +129,7 @@ fn parse_command(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> 
             "ask" => ask(parser),
             "chat" => chat(parser),
             "sessions" => sessions(parser),
+            "trust" => trust(parser),
             "doctor" => doctor(parser),
             "debug" => debug(parser),
             other if other.contains(char::is_whitespace) => {
@@ -166,57 +212,135 @@ fn mode(name: String) -> Result<String, lexopt::Error> {
 }
 
 fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let Some((words, scope)) = words_and_scope(parser)? else { return Ok(Command::Print(help())) };
+    let (mut words, mut scope, mut search) = (Vec::new(), Scope::default(), Search::default());
+    let (mut format, mut to) = (None, None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("since") => search.since = Some(time(&parser.value()?.string()?)?),
+            Long("until") => search.until = Some(time(&parser.value()?.string()?)?),
+            Long("role") => search.role = Some(role(&parser.value()?.string()?)?),
+            Long("session") => search.session = Some(parser.value()?.string()?),
+            Long("limit") => search.limit = Some(parser.value()?.parse()?),
+            Long("format") => format = Some(export_format(&parser.value()?.string()?)?),
+            Short('o') | Long("output") => to = Some(PathBuf::from(parser.value()?)),
+            Value(word) => words.push(word.string()?),
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(Command::Print(help())),
+            other => return Err(other.unexpected()),
+        }
+    }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] | ["list"] => Ok(Command::SessionsList { query: None, scope }),
         ["list", query @ ..] => Ok(Command::SessionsList { query: Some(query.join(" ")), scope }),
+        ["search"] => Err("'sessions search' needs words to look for".into()),
+        ["search", words @ ..] => {
+            search.words = words.join(" ");
+            Ok(Command::SessionsSearch { search, scope })
+        }
         ["show", id] if !scope.json => Ok(Command::SessionsShow { id: (*id).to_owned(), scope }),
-        ["show", _] => Err("--json goes with 'sessions list'".into()),
-        ["show", ..] => Err("'sessions show' needs the id of one session".into()),
+        ["show", _] => Err("--json goes with 'sessions list' and 'sessions search'".into()),
+        ["export", id] => {
+            let format =
+                format.unwrap_or(if scope.json { ExportFormat::Json } else { ExportFormat::Markdown });
+            Ok(Command::SessionsExport { id: (*id).to_owned(), format, to, scope })
+        }
+        ["fork", id] => Ok(Command::SessionsFork { id: (*id).to_owned(), scope }),
+        [verb @ ("show" | "export" | "fork"), ..] => {
+            Err(format!("'sessions {verb}' needs the id of one session").into())
+        }
         [other, ..] => Err(format!("there is no command 'sessions {other}'").into()),
     }
 }
 
-fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let Some((words, scope)) = words_and_scope(parser)? else { return Ok(Command::Print(help())) };
-    match words.first() {
-        Some(word) => Err(format!("unexpected argument '{word}'").into()),
-        None => Ok(Command::Doctor(scope)),
+/// A day is enough: `2026-03-01` is its first moment, by the clock on the wall.
+fn time(text: &str) -> Result<String, lexopt::Error> {
+    let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(TimeZone::system()).ok();
+    let time = text.parse::<jiff::Timestamp>().ok().or_else(|| day().map(|day| day.timestamp()));
+    time.map(|time| time.to_string())
+        .ok_or_else(|| format!("'{text}' is no time; write 2026-03-01 or 2026-03-01T09:30:00Z").into())
+}
+
+fn role(text: &str) -> Result<SearchRole, lexopt::Error> {
+    SearchRole::deserialize(serde_json::Value::String(text.to_owned()))
+        .map_err(|_| format!("there is no role '{text}'; the roles are user, assistant and tool").into())
+}
+
+fn export_format(text: &str) -> Result<ExportFormat, lexopt::Error> {
+    ExportFormat::deserialize(serde_json::Value::String(text.to_owned()))
+        .map_err(|_| format!("there is no format '{text}'; the formats are markdown and json").into())
+}
+
+fn trust(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let (mut change, mut scope) = (None, Scope::default());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('y') | Long("yes") => change = Some(true),
+            Long("revoke") => change = Some(false),
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(Command::Print(help())),
+            other => return Err(other.unexpected()),
+        }
     }
+    Ok(Command::Trust { change, scope })
+}
+
+fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let (mut repair, mut scope) = (false, Scope::default());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("repair") => repair = true,
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(Command::Print(help())),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(Command::Doctor { repair, scope })
 }
 
 fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let mut words = Vec::new();
+    let mut words: Vec<OsString> = Vec::new();
+    let (mut root, mut deed, mut memory, mut line, mut limit) = (None, Deed::Judge, None, None, LIMIT);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Print(help())),
             // Changes no count; `debug::tokens` says why.
             Short('m') | Long("model") => drop(parser.value()?.string()?),
-            Value(word) => words.push(word.string()?),
+            Long("root") => root = Some(PathBuf::from(parser.value()?)),
+            Long("write") => deed = Deed::Write,
+            Long("memory") => memory = Some(PathBuf::from(parser.value()?)),
+            Long("shell") => line = Some(parser.value()?),
+            Long("limit") => limit = Duration::from_secs(parser.value()?.parse()?),
+            Value(word) => words.push(word),
             other => return Err(other.unexpected()),
         }
     }
-    match words.as_slice() {
-        [word] if word == "tokens" => Ok(Command::DebugTokens),
-        [] => Err("'debug' needs the name of a part: tokens".into()),
-        _ => Err(format!("there is no command 'debug {}'", words.join(" ")).into()),
-    }
-}
-
-/// The plain words, and where to look; `None` when help was asked for.
-fn words_and_scope(parser: &mut lexopt::Parser) -> Result<Option<(Vec<String>, Scope)>, lexopt::Error> {
-    let (mut words, mut scope) = (Vec::new(), Scope::default());
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('h') | Long("help") => return Ok(None),
-            Long("json") => scope.json = true,
-            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
-            Value(word) => words.push(word.string()?),
-            other => return Err(other.unexpected()),
+    let mut words = words.into_iter();
+    let Some(part) = words.next() else {
+        return Err("'debug' needs the name of a part: tokens, shell, path or sandbox".into());
+    };
+    match (part.string()?.as_str(), words.next()) {
+        ("tokens", None) => Ok(Command::DebugTokens),
+        ("shell", None) => Ok(Command::DebugShell),
+        ("path", None) => {
+            let root = root.ok_or("'debug path' needs --root DIR")?;
+            Ok(Command::DebugPath { root, deed })
         }
+        ("sandbox", program) => {
+            let memory = memory.ok_or("'debug sandbox' needs --memory DIR")?;
+            let what = match (program, line) {
+                (Some(program), None) => What::Program { program, arguments: words.collect() },
+                (None, Some(line)) => What::Shell(line),
+                _ => return Err("'debug sandbox' needs -- and a program, or --shell and a line".into()),
+            };
+            Ok(Command::DebugSandbox(Contained { memory, what, limit }))
+        }
+        (part, None) => Err(format!("there is no command 'debug {part}'").into()),
+        (part, Some(word)) => Err(format!("'debug {part}' takes no '{}'", word.to_string_lossy()).into()),
     }
-    Ok(Some((words, scope)))
 }
 
 fn help() -> String {

@@ -73,6 +73,7 @@ impl Client {
             cwd: cwd.to_owned(),
             command_line_settings: settings,
             watch_parent: false,
+            faults: lsp::Faults::default(),
         };
         let server = tokio::spawn(lsp::serve(server_input, server_output, options));
         let client = Self::on(ours, server);

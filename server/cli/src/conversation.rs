@@ -214,6 +214,8 @@ impl Conversation {
             self.questions.push_back(Question { id, about: About::Permission(params) });
         } else if method == method::UserAsk::NAME && self.keyboard.is_some() {
             self.questions.push_back(Question { id, about: About::User(serde_json::from_value(params)?) });
+        } else if method == method::PlanAsk::NAME && self.keyboard.is_some() {
+            self.questions.push_back(Question { id, about: About::Plan(serde_json::from_value(params)?) });
         } else if method == "window/showMessageRequest" {
             // Nobody is there to choose.
             self.client.answer(&id, &Value::Null);

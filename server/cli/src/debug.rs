@@ -1,5 +1,9 @@
 //! `reverie debug …`: single parts, opened to outside tests. JSON lines in, JSON lines out, flushed per line.
 
+pub mod path;
+pub mod sandbox;
+pub mod shell;
+
 use std::io::{self, BufRead, Write};
 
 use serde::Deserialize;

@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-pub async fn run(scope: Scope) -> anyhow::Result<u8> {
+pub async fn run(repair: bool, scope: Scope) -> anyhow::Result<u8> {
     let folder = opening::folder(scope.cwd.as_deref())?;
     let client = Client::start(&folder, None, opening::capabilities()).await?;
-    let result = client.call::<method::Doctor>(&DoctorParams {}).await;
+    let result = client.call::<method::Doctor>(&DoctorParams { repair }).await;
     client.stop().await;
     let checks = result?.checks;
     let mut terminal = Terminal::new();

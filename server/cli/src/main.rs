@@ -15,6 +15,7 @@ mod serve;
 mod sessions;
 mod signals;
 mod terminal;
+mod trust;
 mod view;
 
 use std::{io::Write, process::ExitCode};
@@ -25,6 +26,9 @@ use arguments::Command;
 const WORKER_THREADS: usize = 2;
 
 fn main() -> ExitCode {
+    if let Some(code) = sandbox::enter() {
+        return code;
+    }
     let command = match arguments::parse(std::env::args_os()) {
         Ok(command) => command,
         Err(message) => {
@@ -52,12 +56,21 @@ fn run(command: Command) -> anyhow::Result<u8> {
             Ok(exit::DONE)
         }
         Command::DebugTokens => debug::tokens(),
+        Command::DebugShell => debug::shell::shell(),
+        Command::DebugPath { root, deed } => debug::path::run(&root, deed),
+        Command::DebugSandbox(contained) => debug::sandbox::run(contained),
         Command::Lsp => in_runtime(serve::run()),
         Command::Ask(options) => in_runtime(ask::run(options)),
         Command::Chat(options) => in_runtime(chat::run(options)),
         Command::SessionsList { query, scope } => in_runtime(sessions::list(query, scope)),
         Command::SessionsShow { id, scope } => in_runtime(sessions::show(&id, scope)),
-        Command::Doctor(scope) => in_runtime(doctor::run(scope)),
+        Command::SessionsSearch { search, scope } => in_runtime(sessions::search(search, scope)),
+        Command::SessionsExport { id, format, to, scope } => {
+            in_runtime(sessions::export(&id, format, to, scope))
+        }
+        Command::SessionsFork { id, scope } => in_runtime(sessions::fork(&id, scope)),
+        Command::Trust { change, scope } => in_runtime(trust::run(change, scope)),
+        Command::Doctor { repair, scope } => in_runtime(doctor::run(repair, scope)),
     }
 }
 

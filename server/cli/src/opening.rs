@@ -50,8 +50,8 @@ pub fn capabilities() -> ClientCapabilities {
         version: protocol::VERSION,
         permission_ask: true,
         user_ask: is_attended(),
-        plan_ask: false,
-        document_save: false,
+        plan_ask: is_attended(),
+        ..Default::default()
     }
 }
 
@@ -106,7 +106,7 @@ pub async fn open(client: &Client, options: &SessionOptions, folder: &Path) -> a
 /// Brings a session back by its id or the beginning of it.
 pub async fn resume(client: &Client, id: &str) -> anyhow::Result<Opened> {
     let session_id = whole_id(client, id).await?;
-    let params = ResumeSessionParams { session_id, strategy: None };
+    let params = ResumeSessionParams { session_id, strategy: None, message_uuid: None };
     let resumed = client.call::<method::SessionResume>(&params).await.map_err(|error| {
         match error.downcast_ref::<Refusal>() {
             Some(refusal) if refusal.code == ErrorCode::UNKNOWN_SESSION.code => unknown(id),
@@ -116,7 +116,7 @@ pub async fn resume(client: &Client, id: &str) -> anyhow::Result<Opened> {
     Ok(Opened { id: resumed.session_id, messages: resumed.messages, repairs: resumed.repairs })
 }
 
-async fn whole_id(client: &Client, beginning: &str) -> anyhow::Result<String> {
+pub async fn whole_id(client: &Client, beginning: &str) -> anyhow::Result<String> {
     if beginning.len() >= ID_LENGTH {
         return Ok(beginning.to_owned());
     }

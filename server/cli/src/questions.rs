@@ -3,18 +3,22 @@
 use std::path::Path;
 
 use protocol::{
-    AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, PermissionChoice,
-    PermissionPreview,
+    AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
+    PermissionChoice, PermissionPreview,
 };
 use serde_json::Value;
 
 use crate::{
-    terminal::style::{Paint, Style, safe},
+    terminal::style::{Paint, Style, revealed},
     view::headline,
 };
 
-/// Nobody reads more than this before saying yes; what is left out is announced.
-const PREVIEW_LINES: usize = 400;
+/// Nobody reads more than this before saying yes. Both ends are shown: a long text must not hide how it ends.
+const FIRST_LINES: usize = 200;
+const LAST_LINES: usize = 200;
+/// More of them in a row only push what matters off the screen.
+const BLANK_LINES: usize = 3;
+const BLANKS_IN_A_LINE: usize = 80;
 
 /// A question that waits for its answer.
 pub struct Question {
@@ -26,6 +30,7 @@ pub struct Question {
 pub enum About {
     Permission(AskPermissionParams),
     User(AskUserParams),
+    Plan(AskPlanParams),
 }
 
 impl Question {
@@ -34,6 +39,7 @@ impl Question {
         match &self.about {
             About::Permission(params) => permission_text(params, paint, folder),
             About::User(params) => user_text(params, paint),
+            About::Plan(params) => plan_text(params, paint),
         }
     }
 
@@ -42,6 +48,7 @@ impl Question {
         let result = match &self.about {
             About::Permission(params) => serde_json::to_value(permission_answer(params, line)?),
             About::User(params) => serde_json::to_value(user_answer(params, line)),
+            About::Plan(_) => serde_json::to_value(plan_answer(line)?),
         };
         Ok(result.unwrap_or(Value::Null))
     }
@@ -62,15 +69,13 @@ pub fn unattended(params: &AskPermissionParams) -> (AskPermissionResult, String)
 }
 
 fn permission_text(params: &AskPermissionParams, paint: Paint, folder: &Path) -> String {
-    // A command is shown whole below.
+    // A command or an address is shown whole below.
     let call = match &params.preview {
-        Some(PermissionPreview::Command { .. }) => params.tool.clone(),
-        Some(PermissionPreview::Diff { .. } | PermissionPreview::Text { .. }) | None => {
-            headline(&params.tool, &params.input, folder)
-        }
+        Some(PermissionPreview::Command { .. } | PermissionPreview::Text { .. }) => params.tool.clone(),
+        Some(PermissionPreview::Diff { .. }) | None => headline(&params.tool, &params.input, folder),
     };
-    let mut text = paint.paint(Style::Bold, &safe(&format!("Allow {call}?")));
-    text.push_str(&paint.paint(Style::Dim, &safe(&format!(" {}", params.reason))));
+    let mut text = paint.paint(Style::Bold, &revealed(&format!("Allow {call}?")));
+    text.push_str(&paint.paint(Style::Dim, &revealed(&format!(" {}", params.reason))));
     text.push('\n');
     match &params.preview {
         Some(PermissionPreview::Diff { text: diff }) => text.push_str(&paint.diff(&preview(diff))),
@@ -86,28 +91,70 @@ fn permission_text(params: &AskPermissionParams, paint: Paint, folder: &Path) ->
             PermissionChoice::Deny => "; words after n are told to the model",
             _ => "",
         };
-        text.push_str(&format!("  {key} {}{more}\n", safe(&option.label).replace('\n', "␊")));
+        text.push_str(&format!("  {key} {}{more}\n", revealed(&option.label).replace('\n', "␊")));
     }
     text
 }
 
 fn user_text(params: &AskUserParams, paint: Paint) -> String {
-    let mut text = paint.paint(Style::Bold, &safe(&params.question));
+    let mut text = paint.paint(Style::Bold, &revealed(&params.question));
     text.push('\n');
     for (index, option) in params.options.iter().enumerate() {
         let key = paint.paint(Style::Bold, &format!("[{}]", index + 1));
-        text.push_str(&format!("  {key} {}\n", safe(option)));
+        text.push_str(&format!("  {key} {}\n", revealed(option)));
+    }
+    text
+}
+
+fn plan_text(params: &AskPlanParams, paint: Paint) -> String {
+    let mut text = paint.paint(Style::Bold, "Carry out this plan?");
+    text.push('\n');
+    text.push_str(&preview(&params.plan));
+    for (key, meaning) in [
+        ("y", "Yes; edits are still asked about"),
+        ("e", "Yes, and edits in the workspace need no question"),
+        ("n", "No; words after n are told to the model"),
+    ] {
+        text.push_str(&format!("  {} {meaning}\n", paint.paint(Style::Bold, &format!("[{key}]"))));
     }
     text
 }
 
 /// Whole lines, however long: what hides behind the edge of the screen cannot be judged.
 fn preview(text: &str) -> String {
-    let text = safe(text);
-    let mut shown: String = text.lines().take(PREVIEW_LINES).map(|line| format!("  {line}\n")).collect();
-    let rest = text.lines().count().saturating_sub(PREVIEW_LINES);
-    if rest > 0 {
-        shown.push_str(&format!("  … and {rest} more lines\n"));
+    let text = revealed(text);
+    let all: Vec<&str> = text.lines().collect();
+    let is_blank = |line: &str| line.trim().is_empty();
+    // What is shown, and how many lines it stands for.
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for run in all.chunk_by(|line, next| is_blank(line) && is_blank(next)) {
+        if run.len() > BLANK_LINES {
+            lines.push((format!("… {} blank lines …", run.len()), run.len()));
+        } else {
+            lines.extend(run.iter().map(|line| (narrowed(line), 1)));
+        }
+    }
+    let (first, rest) = lines.split_at(FIRST_LINES.min(lines.len()));
+    let (hidden, last) = rest.split_at(rest.len().saturating_sub(LAST_LINES));
+    let hidden: usize = hidden.iter().map(|(_, count)| count).sum();
+    let mut shown: String = first.iter().map(|(line, _)| format!("  {line}\n")).collect();
+    if hidden > 0 {
+        shown.push_str(&format!("  … {hidden} lines are left out here …\n"));
+    }
+    shown.extend(last.iter().map(|(line, _)| format!("  {line}\n")));
+    shown
+}
+
+/// A line whose long gaps are counted instead of shown: they would look like empty lines.
+fn narrowed(line: &str) -> String {
+    let characters: Vec<char> = line.chars().collect();
+    let mut shown = String::with_capacity(line.len());
+    for run in characters.chunk_by(|c, next| c.is_whitespace() == next.is_whitespace()) {
+        if run.len() > BLANKS_IN_A_LINE && run.iter().all(|c| c.is_whitespace()) {
+            shown.push_str(&format!(" <{} blanks> ", run.len()));
+        } else {
+            shown.extend(run);
+        }
     }
     shown
 }
@@ -134,6 +181,18 @@ fn permission_answer(
     }
     let message = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(str::to_owned);
     Ok(AskPermissionResult { option: choice, message })
+}
+
+fn plan_answer(line: Option<&str>) -> Result<AskPlanResult, &'static str> {
+    let rejected = |message| AskPlanResult { approved: false, accept_edits: false, message };
+    let Some(line) = line.map(str::trim) else { return Ok(rejected(None)) };
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match word.trim_end_matches([',', '.', ':', ';']).to_lowercase().as_str() {
+        "y" | "yes" => Ok(AskPlanResult { approved: true, accept_edits: false, message: None }),
+        "e" => Ok(AskPlanResult { approved: true, accept_edits: true, message: None }),
+        "n" | "no" => Ok(rejected(Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))),
+        _ => Err("y, e or n, please"),
+    }
 }
 
 /// A number picks an option; anything else is the answer itself, and nothing at all is none.
@@ -200,6 +259,60 @@ mod tests {
     }
 
     #[test]
+    fn a_long_command_hides_neither_its_end_nor_what_follows_a_gap() {
+        let lines: String = (1..=500).map(|number| format!("echo {number}\n")).collect();
+        let shown = preview(&format!("{lines}rm -rf /"));
+        let shown: Vec<&str> = shown.lines().collect();
+        assert_eq!(shown.len(), FIRST_LINES + 1 + LAST_LINES);
+        assert_eq!(
+            shown[199..202],
+            ["  echo 200", "  … 101 lines are left out here …", "  echo 302"],
+            "{shown:?}"
+        );
+        assert_eq!(shown.last(), Some(&"  rm -rf /"));
+
+        let gaps = format!("ls{}rm\u{200b}\r\nend{};x", "\n \t".repeat(99) + "\n", " ".repeat(999));
+        expect![[r"
+            Allow?
+              ls
+              … 99 blank lines …
+              rm<U+200B>␍
+              end <999 blanks> ;x
+        "]]
+        .assert_eq(&format!("Allow?\n{}", preview(&gaps)));
+        assert_eq!(preview("a\n\n\n\nb").lines().count(), 5);
+    }
+
+    #[test]
+    fn an_address_is_shown_whole() {
+        let params = AskPermissionParams {
+            tool: "WebFetch".to_owned(),
+            input: json!({"url": "https://example.com/?q=secret"}),
+            preview: Some(PermissionPreview::Text {
+                text: "https://example.com/?q=secret\nWanted from it: words".to_owned(),
+            }),
+            options: Vec::new(),
+            ..bash("")
+        };
+        expect![[r"
+            Allow WebFetch? it may change something
+              https://example.com/?q=secret
+              Wanted from it: words
+        "]]
+        .assert_eq(&permission_text(&params, Paint::never(), Path::new("/")));
+        let searching = AskPermissionParams {
+            tool: "WebSearch".to_owned(),
+            input: json!({"query": "x"}),
+            preview: None,
+            ..params
+        };
+        expect![[r"
+            Allow WebSearch x? it may change something
+        "]]
+        .assert_eq(&permission_text(&searching, Paint::never(), Path::new("/")));
+    }
+
+    #[test]
     fn letters_and_words_answer() {
         let answer = |line: &str| match permission_answer(&bash("make"), Some(line)) {
             Ok(answer) => format!("{:?} {:?}", answer.option, answer.message),
@@ -219,6 +332,19 @@ mod tests {
         let (answer, hint) = unattended(&bash("make"));
         assert_eq!(answer.option, PermissionChoice::Deny);
         expect!["nobody is here to ask; allow it with --allow 'Bash(make:*)'"].assert_eq(&hint);
+    }
+
+    #[test]
+    fn a_plan_is_approved_or_sent_back_with_words() {
+        let answer = |line| {
+            let AskPlanResult { approved, accept_edits, message } = plan_answer(line)?;
+            Ok((approved, accept_edits, message))
+        };
+        assert_eq!(answer(Some("y")), Ok((true, false, None)));
+        assert_eq!(answer(Some(" E ")), Ok((true, true, None)));
+        assert_eq!(answer(Some("no, test first")), Ok((false, false, Some("test first".to_owned()))));
+        assert_eq!(answer(None), Ok((false, false, None)));
+        assert_eq!(answer(Some("perhaps")), Err("y, e or n, please"));
     }
 
     #[test]

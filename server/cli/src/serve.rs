@@ -22,6 +22,7 @@ pub async fn run() -> anyhow::Result<u8> {
         cwd: std::env::current_dir()?,
         command_line_settings: None,
         watch_parent: true,
+        faults: lsp::Faults::default(),
     };
     // A file-size limit is a failed write, not the end of the server; a handler makes it one.
     let _file_too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;

@@ -1,11 +1,16 @@
 //! `reverie sessions`: past conversations of this project.
 
+use std::{io::Write, path::PathBuf};
+
 use jiff::{Timestamp, tz::TimeZone};
-use protocol::{ListSessionsParams, MessageKind, MessageRole, SessionMessage, SessionSummary, method};
+use protocol::{
+    ExportFormat, ExportSessionParams, ExportSessionResult, ForkSessionParams, ListSessionsParams,
+    MessageKind, MessageRole, SearchRole, SearchSessionsParams, SessionMessage, SessionSummary, method,
+};
 use serde_json::Value;
 
 use crate::{
-    arguments::Scope,
+    arguments::{Scope, Search},
     client::Client,
     exit, opening,
     terminal::{
@@ -94,6 +99,89 @@ pub async fn show(id: &str, scope: Scope) -> anyhow::Result<u8> {
             break;
         }
     }
+    Ok(exit::DONE)
+}
+
+pub async fn search(search: Search, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let session_id = match &search.session {
+        Some(beginning) => Some(opening::whole_id(&client, beginning).await?),
+        None => None,
+    };
+    let params = SearchSessionsParams {
+        query: search.words,
+        since: search.since,
+        until: search.until,
+        role: search.role,
+        session_id,
+        limit: search.limit,
+    };
+    let found = client.call::<method::SessionSearch>(&params).await;
+    client.stop().await;
+    let mut terminal = Terminal::new();
+    let hits = found?.hits;
+    for hit in &hits {
+        if scope.json {
+            terminal.json(hit);
+            continue;
+        }
+        let id = hit.session_id.get(..SHORT_ID).unwrap_or(&hit.session_id);
+        let role = match hit.role {
+            SearchRole::User => "user",
+            SearchRole::Assistant => "assistant",
+            SearchRole::Tool => "tool",
+        };
+        let facts = format!("{id}  {}  {role:<9}  ", local_time(&hit.timestamp));
+        let paint = terminal.answer_paint;
+        terminal.painted_line(&format!(
+            "{}{}",
+            paint.paint(Style::Dim, &safe(&facts)),
+            safe(&hit.snippet).replace('\n', " ")
+        ));
+    }
+    if hits.is_empty() && !scope.json {
+        terminal.aside("nothing that was said in this project's sessions has all of these words");
+    }
+    Ok(exit::DONE)
+}
+
+/// To a file that does not exist yet, else to the terminal.
+pub async fn export(id: &str, format: ExportFormat, to: Option<PathBuf>, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let path = to.map(|path| folder.join(path).to_string_lossy().into_owned());
+    let outcome = match opening::whole_id(&client, id).await {
+        Ok(session_id) => {
+            client.call::<method::SessionExport>(&ExportSessionParams { session_id, format, path }).await
+        }
+        Err(error) => Err(error),
+    };
+    client.stop().await;
+    let mut terminal = Terminal::new();
+    match outcome? {
+        ExportSessionResult { path: Some(path), .. } => terminal.aside(&format!("written to {path}")),
+        ExportSessionResult { text, .. } => {
+            // The text as it is, for a file or a pager.
+            if std::io::stdout().write_all(text.unwrap_or_default().as_bytes()).is_err() {
+                terminal.closed = true;
+            }
+        }
+    }
+    Ok(exit::DONE)
+}
+
+pub async fn fork(id: &str, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let outcome = match opening::whole_id(&client, id).await {
+        Ok(session_id) => {
+            client.call::<method::SessionFork>(&ForkSessionParams { session_id, message_uuid: None }).await
+        }
+        Err(error) => Err(error),
+    };
+    client.stop().await;
+    Terminal::new().line(&outcome?.session_id);
     Ok(exit::DONE)
 }
 

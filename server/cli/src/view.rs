@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::terminal::{
     Terminal, complain,
-    style::{self, Style, cut, safe, settled, width},
+    style::{self, Style, cut, revealed, safe, settled, width},
 };
 
 /// Results longer than this are cut on screen; the whole is in the transcript.
@@ -93,6 +93,8 @@ impl View {
             }
             Update::Notice { text, .. } => terminal.warn(text),
             Update::Context { layer, detail, .. } => terminal.aside(&format!("context: {layer}: {detail}")),
+            // The question that comes with it shows it.
+            Update::Plan { .. } => {}
             Update::Todo { items } => terminal.aside(&todo_list(items)),
             Update::Usage { cost_usd, .. } => self.cost = *cost_usd,
             Update::Title { .. } => {}
@@ -193,29 +195,42 @@ fn show_failure(terminal: &mut Terminal, call: &str, why: &str) {
     terminal.painted_aside(format!("{failed}\n{why}").trim_end());
 }
 
-/// What a call is about, in one line.
+/// What a call is about, in one line that hides nothing of what it shows.
 pub fn headline(tool: &str, input: &Value, folder: &Path) -> String {
     let key = match tool {
+        external if external.starts_with("mcp__") => {
+            let first = input.as_object().and_then(|fields| fields.values().next());
+            let text = first.map(|first| first.as_str().map_or_else(|| first.to_string(), str::to_owned));
+            let (first, more) = first_line(text.as_deref().unwrap_or_default());
+            return revealed(format!("{external} {first}{more}").trim_end()).into_owned();
+        }
         "Read" | "Write" | "Edit" | "MultiEdit" => "file_path",
         "Grep" | "Glob" => "pattern",
         "Bash" => "command",
         "BashOutput" => "bash_id",
         "KillShell" => "shell_id",
         "AskUser" => "question",
-        _ => return tool.to_owned(),
+        "WebFetch" => "url",
+        "WebSearch" => "query",
+        _ => return revealed(tool).into_owned(),
     };
     let text = input.get(key).and_then(Value::as_str).unwrap_or_default();
     let text = if key == "file_path" { relative(text, folder) } else { text };
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default();
-    let more = if lines.next().is_some() { " …" } else { "" };
+    let (first, more) = first_line(text);
     let place = match input.get("path").and_then(Value::as_str).map(Path::new) {
         Some(path) if path != folder => {
             path.file_name().map(|name| format!(" in {}", name.to_string_lossy()))
         }
         _ => None,
     };
-    format!("{tool} {first}{more}{}", place.unwrap_or_default()).trim_end().to_owned()
+    revealed(format!("{tool} {first}{more}{}", place.unwrap_or_default()).trim_end()).into_owned()
+}
+
+/// And a mark where there are more.
+fn first_line(text: &str) -> (&str, &'static str) {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    (first, if lines.next().is_some() { " …" } else { "" })
 }
 
 /// Inside the folder, the path within it.
@@ -293,6 +308,15 @@ mod tests {
         assert_eq!(of("Grep", json!({"pattern": "fn", "path": "/home/me/project/src"})), "Grep fn in src");
         assert_eq!(of("Grep", json!({"pattern": "fn", "path": "/home/me/project"})), "Grep fn");
         assert_eq!(of("Grep", Value::Null), "Grep");
+        assert_eq!(
+            of("WebFetch", json!({"url": "https://a.b/?c", "prompt": "d"})),
+            "WebFetch https://a.b/?c"
+        );
+        assert_eq!(of("WebSearch", json!({"query": "rust\u{200b}"})), "WebSearch rust<U+200B>");
+        assert_eq!(of("Bash", json!({"command": "ls\rrm"})), "Bash ls␍rm");
+        assert_eq!(of("mcp__db__run", json!({"sql": "drop\ntable", "a": 1})), "mcp__db__run drop …");
+        assert_eq!(of("mcp__db__rows", json!({"of": {"a": 1}})), r#"mcp__db__rows {"a":1}"#);
+        assert_eq!(of("mcp__db__all", json!({})), "mcp__db__all");
     }
 
     #[test]

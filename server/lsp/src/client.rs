@@ -16,6 +16,8 @@ pub(crate) struct Client {
     /// Answers `workspace/configuration`.
     pub configuration: bool,
     pub registers_configuration: bool,
+    /// Shows `textDocument/publishDiagnostics`.
+    pub shows_diagnostics: bool,
 }
 
 impl Client {
@@ -48,6 +50,10 @@ impl Client {
                 .did_change_configuration
                 .and_then(|configuration| configuration.dynamic_registration)
                 .unwrap_or(false),
+            shows_diagnostics: capabilities
+                .text_document
+                .as_ref()
+                .is_some_and(|text_document| text_document.publish_diagnostics.is_some()),
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use agent::{AgentEvent, ContextLevel, NoticeLevel, PermissionQuestion, TurnEnd, TurnStop};
-use agent::{Display, Preview};
+use agent::{Display, EditorDiagnostic, EditorSymbol, Preview, Severity};
 pub(crate) use conversation::SessionId;
 use protocol::{
     AskPermissionParams, CacheEffect, PermissionChoice, PermissionOption, PermissionPreview, StopReason,
     TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,
 };
+
+use crate::uri;
 
 pub(crate) fn update(event: AgentEvent) -> Update {
     match event {
@@ -40,6 +42,7 @@ pub(crate) fn update(event: AgentEvent) -> Update {
         },
         AgentEvent::Notice { level, text } => Update::Notice { level: notice_level(level), text },
         AgentEvent::Todo { items } => Update::Todo { items: items.into_iter().map(todo_item).collect() },
+        AgentEvent::Plan { text } => Update::Plan { text },
         AgentEvent::Title { title } => Update::Title { title },
         AgentEvent::TurnEnd(TurnEnd { stop, usage, error }) => Update::TurnEnd {
             stop_reason: stop_reason(stop),
@@ -90,6 +93,67 @@ pub(crate) fn context_level(level: ContextLevel) -> protocol::ContextLevel {
 pub(crate) fn cache_effect(kept: bool) -> CacheEffect {
     if kept { CacheEffect::Kept } else { CacheEffect::Broken }
 }
+
+/// `None` for what is not about a local file.
+pub(crate) fn editor_diagnostic(diagnostic: protocol::EditorDiagnostic) -> Option<EditorDiagnostic> {
+    let start = diagnostic.range.start;
+    Some(EditorDiagnostic {
+        path: uri::to_path(&diagnostic.uri)?,
+        line: start.line as usize + 1,
+        column: start.character as usize + 1,
+        severity: match diagnostic.severity {
+            1 => Severity::Error,
+            2 => Severity::Warning,
+            3 => Severity::Information,
+            _ => Severity::Hint,
+        },
+        message: diagnostic.message,
+        source: diagnostic.source,
+        code: diagnostic.code,
+    })
+}
+
+pub(crate) fn editor_symbol(symbol: protocol::EditorSymbol) -> Option<EditorSymbol> {
+    let kind = symbol.kind.checked_sub(1).and_then(|index| SYMBOL_KINDS.get(index as usize));
+    Some(EditorSymbol {
+        name: symbol.name,
+        kind: (*kind.unwrap_or(&"symbol")).to_owned(),
+        path: uri::to_path(&symbol.uri)?,
+        line: symbol.range.start.line as usize + 1,
+        end_line: symbol.range.end.line as usize + 1,
+        container: symbol.container,
+    })
+}
+
+/// LSP's, from 1.
+const SYMBOL_KINDS: [&str; 26] = [
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "enum member",
+    "struct",
+    "event",
+    "operator",
+    "type parameter",
+];
 
 /// Paths go out as text; a name that is not UTF-8 is shown as well as it can be.
 pub(crate) fn path_text(path: &Path) -> String {

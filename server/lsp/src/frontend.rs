@@ -5,16 +5,21 @@
 //! which knows what follows from silence; it drops the future then, and that withdraws the request.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
-use agent::{Frontend, PermissionAnswer, PermissionOption, PermissionQuestion, SessionEvent};
+use agent::{
+    EditorDiagnostic, EditorSymbol, Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion,
+    PlanAnswer, SessionEvent, SymbolQuery,
+};
 use futures_util::future::BoxFuture;
 use protocol::{
-    AskPermissionParams, AskPermissionResult, AskUserParams, AskUserResult, PermissionPreview, Request,
-    SaveDocumentParams, SaveDocumentResult,
-    method::{DocumentSave, PermissionAsk, UserAsk},
+    AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
+    EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult,
+    PermissionPreview, Request, SaveDocumentParams, SaveDocumentResult,
+    method::{DocumentSave, EditorDiagnostics, EditorSymbols, PermissionAsk, PlanAsk, UserAsk},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -29,6 +34,11 @@ use crate::{
 
 /// How much of a preview a message box can bear.
 const MAX_SHOWN_PREVIEW: usize = 1_500;
+
+/// How long the editor may take to collect what its language servers know.
+const EDITOR_LIMIT: Duration = Duration::from_secs(10);
+
+const PLAN_ANSWERS: [&str; 3] = ["Approve", "Approve, and accept edits", "Reject"];
 
 pub(crate) struct EditorFrontend {
     pub outbound: Outbound,
@@ -86,6 +96,70 @@ impl Frontend for EditorFrontend {
         let labels: Vec<&str> = options.iter().map(String::as_str).collect();
         let asked = self.show_message_request(session.as_str(), &question, &labels);
         Box::pin(chosen_title(asked))
+    }
+
+    fn ask_plan(&self, session: SessionId, tool_use_id: String, plan: String) -> BoxFuture<'_, PlanAnswer> {
+        if self.client_is(|client| client.reverie.plan_ask) {
+            let params = AskPlanParams { session_id: session.to_string(), tool_use_id, plan };
+            let asked = self.outbound.request(Some(session.as_str()), PlanAsk::NAME, &params);
+            return Box::pin(async move {
+                match answer::<AskPlanResult>(asked).await {
+                    Some(AskPlanResult { approved: true, accept_edits, .. }) => {
+                        PlanAnswer::Approved { accept_edits }
+                    }
+                    Some(AskPlanResult { message, .. }) => PlanAnswer::Rejected { message },
+                    None => PlanAnswer::Nobody,
+                }
+            });
+        }
+        let message = format!("Carry out this plan?\n\n{}", beginning(&plan));
+        let asked = self.show_message_request(session.as_str(), &message, &PLAN_ANSWERS);
+        Box::pin(async move {
+            let [approve, approve_edits, reject] = PLAN_ANSWERS;
+            match chosen_title(asked).await.as_deref() {
+                Some(title) if title == approve => PlanAnswer::Approved { accept_edits: false },
+                Some(title) if title == approve_edits => PlanAnswer::Approved { accept_edits: true },
+                Some(title) if title == reject => PlanAnswer::Rejected { message: None },
+                _ => PlanAnswer::Nobody,
+            }
+        })
+    }
+
+    fn diagnostics(&self, path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>> {
+        if !self.offers().diagnostics {
+            return Box::pin(async { None });
+        }
+        let params = EditorDiagnosticsParams { uri: path.map(|path| self.documents.uri(&path)) };
+        let asked = self.outbound.request(None, EditorDiagnostics::NAME, &params);
+        Box::pin(async move {
+            let result = answer::<EditorDiagnosticsResult>(within(EDITOR_LIMIT, asked)).await?;
+            Some(result.diagnostics.into_iter().filter_map(convert::editor_diagnostic).collect())
+        })
+    }
+
+    fn symbols(&self, query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
+        if !self.offers().symbols {
+            return Box::pin(async { None });
+        }
+        let params = match query {
+            SymbolQuery::File(path) => {
+                EditorSymbolsParams { uri: Some(self.documents.uri(&path)), query: None }
+            }
+            SymbolQuery::Workspace(query) => EditorSymbolsParams { uri: None, query: Some(query) },
+        };
+        let asked = self.outbound.request(None, EditorSymbols::NAME, &params);
+        Box::pin(async move {
+            let result = answer::<EditorSymbolsResult>(within(EDITOR_LIMIT, asked)).await?;
+            Some(result.symbols.into_iter().filter_map(convert::editor_symbol).collect())
+        })
+    }
+
+    fn offers(&self) -> Offers {
+        self.client.get().map_or_else(Offers::default, |client| Offers {
+            documents: client.applies_edits,
+            diagnostics: client.reverie.editor_diagnostics,
+            symbols: client.reverie.editor_symbols,
+        })
     }
 }
 
@@ -155,7 +229,9 @@ impl EditorFrontend {
 }
 
 /// A client that answers with an error or with something else has not answered.
-async fn answer<T: DeserializeOwned>(asked: Asked) -> Option<T> {
+async fn answer<T: DeserializeOwned>(
+    asked: impl Future<Output = Result<Value, tower_lsp::jsonrpc::Error>>,
+) -> Option<T> {
     match asked.await {
         Ok(value) => serde_json::from_value(value)
             .inspect_err(|error| tracing::warn!(%error, "an answer that cannot be read"))
@@ -165,6 +241,15 @@ async fn answer<T: DeserializeOwned>(asked: Asked) -> Option<T> {
             None
         }
     }
+}
+
+/// A language server that hangs must not hang the turn.
+async fn within(limit: Duration, asked: Asked) -> Result<Value, tower_lsp::jsonrpc::Error> {
+    tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| {
+        let mut error = tower_lsp::jsonrpc::Error::internal_error();
+        error.message = "the editor did not answer in time".into();
+        Err(error)
+    })
 }
 
 async fn chosen_title(asked: Asked) -> Option<String> {
@@ -183,13 +268,16 @@ fn permission_text(params: &AskPermissionParams) -> String {
         ) => text.as_str(),
         None => return text,
     };
-    let cut = shown.floor_char_boundary(MAX_SHOWN_PREVIEW);
     text.push_str("\n\n");
-    text.push_str(shown.get(..cut).unwrap_or_default());
-    if cut < shown.len() {
-        text.push('…');
-    }
+    text.push_str(&beginning(shown));
     text
+}
+
+/// As much of a long text as a message box can bear.
+fn beginning(text: &str) -> String {
+    let cut = text.floor_char_boundary(MAX_SHOWN_PREVIEW);
+    let rest = if cut < text.len() { "…" } else { "" };
+    format!("{}{rest}", text.get(..cut).unwrap_or_default())
 }
 
 fn text_edit(edit: &TextEdit) -> Value {

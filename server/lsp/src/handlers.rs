@@ -5,8 +5,10 @@
 //! client.
 
 mod context;
+mod history;
 mod info;
 mod session;
+mod trust;
 
 use std::panic::AssertUnwindSafe;
 
@@ -26,6 +28,14 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.session.resume", ClientRequest::SessionResume),
     ("reverie.session.prompt", ClientRequest::SessionPrompt),
     ("reverie.session.cancel", ClientRequest::SessionCancel),
+    ("reverie.session.fork", ClientRequest::SessionFork),
+    ("reverie.session.rewind", ClientRequest::SessionRewind),
+    ("reverie.session.export", ClientRequest::SessionExport),
+    ("reverie.session.search", ClientRequest::SessionSearch),
+    ("reverie.session.configure", ClientRequest::SessionConfigure),
+    ("reverie.commands.list", ClientRequest::CommandsList),
+    ("reverie.trust.get", ClientRequest::TrustGet),
+    ("reverie.trust.set", ClientRequest::TrustSet),
     ("reverie.doctor", ClientRequest::Doctor),
     ("reverie.context.report", ClientRequest::ContextReport),
 ];
@@ -37,6 +47,7 @@ pub(crate) fn dispatch(
     params: Value,
 ) -> BoxFuture<'static, jsonrpc::Result<Value>> {
     let answer = async move {
+        server.faults().reach(request.name());
         match request {
             ClientRequest::SessionNew => {
                 call::<method::SessionNew, _>(params, |p| session::new(server, p)).await
@@ -59,6 +70,26 @@ pub(crate) fn dispatch(
             ClientRequest::SessionRename => {
                 call::<method::SessionRename, _>(params, |p| session::rename(server, p)).await
             }
+            ClientRequest::SessionFork => {
+                call::<method::SessionFork, _>(params, |p| history::fork(server, p)).await
+            }
+            ClientRequest::SessionRewind => {
+                call::<method::SessionRewind, _>(params, |p| history::rewind(server, p)).await
+            }
+            ClientRequest::SessionExport => {
+                call::<method::SessionExport, _>(params, |p| history::export(server, p)).await
+            }
+            ClientRequest::SessionSearch => {
+                call::<method::SessionSearch, _>(params, |p| history::search(server, p)).await
+            }
+            ClientRequest::SessionConfigure => {
+                call::<method::SessionConfigure, _>(params, |p| session::configure(server, p)).await
+            }
+            ClientRequest::CommandsList => {
+                call::<method::CommandsList, _>(params, |p| info::commands(server, p)).await
+            }
+            ClientRequest::TrustGet => call::<method::TrustGet, _>(params, |p| trust::get(server, p)).await,
+            ClientRequest::TrustSet => call::<method::TrustSet, _>(params, |p| trust::set(server, p)).await,
             ClientRequest::ContextReport => {
                 call::<method::ContextReport, _>(params, |p| context::report(server, p)).await
             }

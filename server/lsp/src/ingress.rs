@@ -21,7 +21,7 @@ use crate::{
     configuration, documents,
     message::{BadMessage, Incoming},
     server::Server,
-    uri,
+    settings_watch, uri,
 };
 
 /// How many requests may be without their answer read by the client; beyond it, reading pauses. High enough for a
@@ -94,11 +94,16 @@ where
         if self.phase != Phase::Running {
             return;
         }
-        if documents::apply(method, params, self.server.documents(), self.server.workspace()) {
+        let applied = documents::apply(method, params, self.server.documents(), self.server.workspace());
+        settings_watch::observe(&self.server, method, params);
+        if applied {
             return;
         }
         match method {
-            "initialized" => configuration::begin(&self.server),
+            "initialized" => {
+                configuration::begin(&self.server);
+                settings_watch::begin(&self.server);
+            }
             "workspace/didChangeConfiguration" => configuration::changed(&self.server, params),
             "window/workDoneProgress/cancel" => self.cancel_progress(params),
             "$/cancelRequest" => {
@@ -107,7 +112,7 @@ where
                 // The request's own future resolves; this one is done at once and has nothing to say.
                 drop(self.service.call(request).now_or_never());
             }
-            // Nothing is kept of files on disk that a change to them would make stale.
+            // But for settings, nothing is kept of files on disk that a change to them would make stale.
             "workspace/didChangeWatchedFiles" => {}
             _ => tracing::debug!(method, "a notification that is not used"),
         }

@@ -16,6 +16,7 @@ mod lifecycle;
 mod message;
 mod outbound;
 mod server;
+mod settings_watch;
 #[cfg(test)]
 mod testing;
 mod uri;
@@ -29,6 +30,7 @@ use tokio::{
 };
 use tower_lsp::jsonrpc::{ErrorCode, Id, Request, Response};
 
+pub use agent::Faults;
 use framing::{Frame, FrameReader};
 use ingress::Ingress;
 use lifecycle::{ENDING_LIMIT, End, LAST_WORDS_LIMIT};
@@ -45,6 +47,8 @@ pub struct Options {
     pub command_line_settings: Option<Value>,
     /// Whether to end when the process that `initialize` names is gone; not for clients in this very process.
     pub watch_parent: bool,
+    /// Where tests let it fail; none by default.
+    pub faults: Faults,
 }
 
 /// Serves one client until it exits, closes the link or dies. Returns the process's exit code: 0 after `shutdown`, 1

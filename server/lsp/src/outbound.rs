@@ -58,6 +58,12 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
+    /// Tells the client something that is no session's.
+    pub(crate) fn notify(&self, method: &'static str, params: Value) {
+        self.queue().push_notification(method, params);
+        self.0.wake.notify_one();
+    }
+
     /// Asks the client, after everything that `session` (or, without one, any session) has told so far, and so after
     /// the answer that holds it back. Dropping the future withdraws the question: if it was not sent yet, it never is; else the client is told to drop it.
     pub(crate) fn request(

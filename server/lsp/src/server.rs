@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use agent::{Agent, Dependencies};
+use agent::{Agent, Dependencies, Faults};
 use ls_types::{
     ExecuteCommandOptions, ExecuteCommandParams, FileOperationFilter, FileOperationPattern,
     FileOperationRegistrationOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind,
@@ -27,6 +27,7 @@ use crate::{
     frontend::EditorFrontend,
     handlers,
     outbound::Outbound,
+    settings_watch::SettingsWatch,
     uri,
 };
 
@@ -38,32 +39,38 @@ pub(crate) struct Server(Arc<Shared>);
 
 struct Shared {
     agent: Arc<Agent>,
+    faults: Faults,
     workspace: Workspace,
     frontend: Arc<EditorFrontend>,
     cwd: PathBuf,
     questions: Questions,
+    settings_watch: SettingsWatch,
     parent: SetOnce<u32>,
     shut_down: OnceCell<()>,
 }
 
 impl Server {
     pub(crate) fn new(options: Options, outbound: Outbound) -> Self {
-        let Options { environment, cwd, command_line_settings, watch_parent: _ } = options;
+        let Options { environment, cwd, command_line_settings, watch_parent: _, faults } = options;
         let frontend =
             Arc::new(EditorFrontend { outbound, client: Arc::default(), documents: Arc::default() });
         let workspace = Workspace::new(vec![cwd.clone()]);
+        let settings_watch = SettingsWatch::new(environment.clone());
         let agent = Agent::new(Dependencies {
             environment,
             workspace: workspace.clone(),
             frontend: frontend.clone(),
             command_line_settings,
+            faults: faults.clone(),
         });
         Self(Arc::new(Shared {
             agent,
+            faults,
             workspace,
             frontend,
             cwd,
             questions: Questions::default(),
+            settings_watch,
             parent: SetOnce::new(),
             shut_down: OnceCell::new(),
         }))
@@ -87,12 +94,20 @@ impl Server {
         &self.0.agent
     }
 
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.0.faults
+    }
+
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.0.workspace
     }
 
     pub(crate) fn documents(&self) -> &OpenDocuments {
         &self.0.frontend.documents
+    }
+
+    pub(crate) fn frontend(&self) -> &Arc<EditorFrontend> {
+        &self.0.frontend
     }
 
     pub(crate) fn outbound(&self) -> &Outbound {
@@ -106,6 +121,10 @@ impl Server {
 
     pub(crate) fn questions(&self) -> &Questions {
         &self.0.questions
+    }
+
+    pub(crate) fn settings_watch(&self) -> &SettingsWatch {
+        &self.0.settings_watch
     }
 
     /// The process that started us, once `initialize` has named it.

@@ -37,6 +37,7 @@ pub(crate) fn server_in(home: &TempDir, outbound: Outbound) -> Server {
         cwd: home.path().to_owned(),
         command_line_settings: None,
         watch_parent: true,
+        faults: crate::Faults::default(),
     };
     Server::new(options, outbound)
 }

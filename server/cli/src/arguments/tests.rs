@@ -68,9 +68,21 @@ fn sessions_lists_by_default() {
 #[test]
 fn the_small_commands() {
     check("lsp|--stdio", expect!["Lsp"]);
-    check("doctor|--json", expect!["Doctor(Scope { cwd: None, json: true })"]);
+    check("doctor|--json", expect!["Doctor { repair: false, scope: Scope { cwd: None, json: true } }"]);
     check("debug|tokens|--model|opus", expect!["DebugTokens"]);
     check("debug|tokens", expect!["DebugTokens"]);
+    check("debug|shell", expect!["DebugShell"]);
+    check("debug|path|--root|/m|--write", expect![[r#"DebugPath { root: "/m", deed: Write }"#]]);
+    check(
+        "debug|sandbox|--memory|/m|--|ls|-h",
+        expect![[
+            r#"DebugSandbox(Contained { memory: "/m", what: Program { program: "ls", arguments: ["-h"] }, limit: 20s })"#
+        ]],
+    );
+    check(
+        "debug|sandbox|--memory|/m|--limit|5|--shell|ls -h",
+        expect![[r#"DebugSandbox(Contained { memory: "/m", what: Shell("ls -h"), limit: 5s })"#]],
+    );
     check("--version", expect!["prints: reverie 0.1.0"]);
     for help in
         ["--help", "-h", "help", "ask|--help", "chat|-h", "sessions|-h", "doctor|-h", "debug|-h", "lsp|-h"]
@@ -96,10 +108,16 @@ fn wrong_usage_says_what_is_wrong() {
     check("chat|hi", expect![[r#"error: chat takes no prompt: type it there, or use reverie ask "…""#]]);
     check("chat|--json", expect!["error: --json goes with ask"]);
     check("sessions|show", expect!["error: 'sessions show' needs the id of one session"]);
-    check("sessions|show|x|--json", expect!["error: --json goes with 'sessions list'"]);
+    check("sessions|show|x|--json", expect!["error: --json goes with 'sessions list' and 'sessions search'"]);
     check("sessions|drop", expect!["error: there is no command 'sessions drop'"]);
-    check("doctor|now", expect!["error: unexpected argument 'now'"]);
-    check("debug", expect!["error: 'debug' needs the name of a part: tokens"]);
+    check("doctor|now", expect![[r#"error: unexpected argument "now""#]]);
+    check("debug", expect!["error: 'debug' needs the name of a part: tokens, shell, path or sandbox"]);
+    check("debug|path", expect!["error: 'debug path' needs --root DIR"]);
+    check("debug|sandbox|--shell|ls", expect!["error: 'debug sandbox' needs --memory DIR"]);
+    check(
+        "debug|sandbox|--memory|/m",
+        expect!["error: 'debug sandbox' needs -- and a program, or --shell and a line"],
+    );
     check("debug|layout", expect!["error: there is no command 'debug layout'"]);
     check("lsp|--port|1", expect!["error: invalid option '--port'"]);
 }
@@ -111,4 +129,42 @@ fn the_help_fits_a_screen() {
     for line in help.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
+}
+
+#[test]
+fn sessions_are_searched_exported_and_forked() {
+    check(
+        "sessions|search|byte|mark|--since|2026-03-01T09:00:00Z|--role|user|--limit|5",
+        expect![[
+            r#"SessionsSearch { search: Search { words: "byte mark", since: Some("2026-03-01T09:00:00Z"), until: None, role: Some(User), session: None, limit: Some(5) }, scope: Scope { cwd: None, json: false } }"#
+        ]],
+    );
+    check(
+        "sessions|export|7a3c|--format|json|-o|out.json",
+        expect![[
+            r#"SessionsExport { id: "7a3c", format: Json, to: Some("out.json"), scope: Scope { cwd: None, json: false } }"#
+        ]],
+    );
+    check(
+        "sessions|fork|7a3c",
+        expect![[r#"SessionsFork { id: "7a3c", scope: Scope { cwd: None, json: false } }"#]],
+    );
+    check("sessions|search", expect!["error: 'sessions search' needs words to look for"]);
+    check(
+        "sessions|search|x|--since|yesterday",
+        expect!["error: 'yesterday' is no time; write 2026-03-01 or 2026-03-01T09:30:00Z"],
+    );
+    check(
+        "sessions|search|x|--role|nobody",
+        expect!["error: there is no role 'nobody'; the roles are user, assistant and tool"],
+    );
+    check("sessions|export", expect!["error: 'sessions export' needs the id of one session"]);
+    assert!(time("2026-03-01").unwrap().starts_with("2026-0"));
+    check("trust", expect!["Trust { change: None, scope: Scope { cwd: None, json: false } }"]);
+    check("trust|--yes", expect!["Trust { change: Some(true), scope: Scope { cwd: None, json: false } }"]);
+    check(
+        "trust|--revoke|--json",
+        expect!["Trust { change: Some(false), scope: Scope { cwd: None, json: true } }"],
+    );
+    check("doctor|--repair", expect!["Doctor { repair: true, scope: Scope { cwd: None, json: false } }"]);
 }

@@ -1,6 +1,6 @@
 //! Colours, and what makes text of unknown origin fit for a terminal: harmless and short enough.
 
-use std::{borrow::Cow, io::IsTerminal};
+use std::{borrow::Cow, fmt::Write as _, io::IsTerminal};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
@@ -106,8 +106,63 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.collect())
 }
 
+/// The same for what the user has to judge, a command above all: what takes no room or acts on the terminal is shown by
+/// its name, returns included. Stricter than [`safe`], whose answers may hold joined emoji and scripts that need such
+/// characters.
+pub fn revealed(text: &str) -> Cow<'_, str> {
+    let visible = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
+    if text.chars().all(visible) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            c if visible(c) => shown.push(c),
+            '\u{fe0e}' | '\u{fe0f}' if is_emoji(before) => shown.push(c),
+            '\x7f' => shown.push('␡'),
+            c if c < ' ' => shown.extend(char::from_u32(0x2400 + u32::from(c))),
+            c => {
+                let _infallible = write!(shown, "<U+{:04X}>", u32::from(c));
+            }
+        }
+        before = c;
+    }
+    Cow::Owned(shown)
+}
+
 fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What Unicode lets a display leave out, fillers that are blank, and the separators that only some obey.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Whether a variation selector behind it is of use.
+fn is_emoji(c: char) -> bool {
+    matches!(c, '©' | '®' | '\u{203c}' | '\u{2049}' | '\u{2122}'..='\u{2bff}' | '\u{3030}' | '\u{303d}')
+        || matches!(c, '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// A command's output as it would stand on a screen: colours gone, and of a line that was drawn over and over the last
@@ -191,6 +246,23 @@ mod tests {
         let hostile = "\x1b[31mred\x1b]0;title\x07 back\x08space \u{9b}2J \u{202e}drow\x7f\ttab\r\nnext";
         expect!["␛[31mred␛]0;title␇ back␈space �2J �drow␡\ttab\nnext"].assert_eq(&safe(hostile));
         assert!(matches!(safe("plain ünïcödé 漢字 🎉"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn nothing_in_what_is_to_be_judged_is_invisible() {
+        let hostile =
+            "ls\u{200b}\u{ad}\r\nrm\u{feff} a\u{fe0f}\u{e0041}\u{e0100}\u{3164}\u{202e}\u{2028}\x1b[A\u{9b}";
+        expect![[r"
+            ls<U+200B><U+00AD>␍
+            rm<U+FEFF> a<U+FE0F><U+E0041><U+E0100><U+3164><U+202E><U+2028>␛[A<U+009B>"]]
+        .assert_eq(&revealed(hostile));
+        for c in "\u{200b}\u{200f}\u{61c}\u{2060}\u{2064}\u{180e}\u{115f}\u{1160}\u{ffa0}\u{e007f}".chars() {
+            assert_eq!(revealed(&c.to_string()), format!("<U+{:04X}>", u32::from(c)));
+        }
+        expect!["⚠\u{fe0f} ❤\u{fe0f}<U+FE0F> 👩<U+200D>💻"]
+            .assert_eq(&revealed("⚠\u{fe0f} ❤\u{fe0f}\u{fe0f} 👩\u{200d}💻"));
+        assert_eq!(safe("👩\u{200d}💻"), "👩\u{200d}💻");
+        assert!(matches!(revealed("plain\tünïcödé 漢字 🎉\n"), Cow::Borrowed(_)));
     }
 
     #[test]

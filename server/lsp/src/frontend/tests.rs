@@ -25,6 +25,8 @@ impl Bench {
                 user_ask: rich,
                 plan_ask: rich,
                 document_save: rich,
+                editor_diagnostics: rich,
+                editor_symbols: rich,
             },
             encoding: Encoding::Utf8,
             applies_edits: true,
@@ -32,6 +34,7 @@ impl Bench {
             work_done_progress: false,
             configuration: false,
             registers_configuration: false,
+            shows_diagnostics: rich,
         };
         let client = Arc::new(OnceLock::from(client));
         let frontend = Arc::new(EditorFrontend { outbound, client, documents: Arc::default() });

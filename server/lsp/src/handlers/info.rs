@@ -1,9 +1,9 @@
-//! `reverie/models/list`, `reverie/settings/get`, `reverie/doctor`. All of them read files.
+//! `reverie/models/list`, `reverie/settings/get`, `reverie/commands/list`, `reverie/doctor`. All of them read files.
 
-use agent::CheckStatus;
+use agent::{CheckStatus, CommandSource};
 use protocol::{
-    Check, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListModelsParams,
-    ListModelsResult, Model, Setting,
+    Check, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListCommandsParams,
+    ListCommandsResult, ListModelsParams, ListModelsResult, Model, Setting, SlashCommand,
 };
 use tower_lsp::jsonrpc;
 
@@ -40,8 +40,30 @@ pub(super) async fn settings(
     })
 }
 
-pub(super) async fn doctor(server: Server, _params: DoctorParams) -> jsonrpc::Result<DoctorResult> {
-    let checks = blocking(move || Ok(server.agent().doctor())).await?;
+pub(super) async fn commands(
+    server: Server,
+    _params: ListCommandsParams,
+) -> jsonrpc::Result<ListCommandsResult> {
+    let commands = blocking(move || Ok(server.agent().commands())).await?;
+    Ok(ListCommandsResult {
+        commands: commands
+            .into_iter()
+            .map(|command| SlashCommand {
+                name: command.name,
+                description: command.description,
+                argument_hint: command.argument_hint,
+                source: match command.source {
+                    CommandSource::BuiltIn => protocol::CommandSource::BuiltIn,
+                    CommandSource::User => protocol::CommandSource::User,
+                    CommandSource::Project => protocol::CommandSource::Project,
+                },
+            })
+            .collect(),
+    })
+}
+
+pub(super) async fn doctor(server: Server, params: DoctorParams) -> jsonrpc::Result<DoctorResult> {
+    let checks = blocking(move || Ok(server.agent().doctor(params.repair))).await?;
     Ok(DoctorResult {
         checks: checks
             .into_iter()

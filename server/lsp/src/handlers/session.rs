@@ -2,14 +2,14 @@
 
 use agent::{NewSession, Prompt, ShownKind, ShownRole, Strategy};
 use protocol::{
-    CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult, MessageKind,
-    MessageRole, NewSessionParams, NewSessionResult, PromptPart, PromptSessionParams, PromptSessionResult,
-    RenameSessionParams, ResumeSessionParams, ResumeSessionResult, ResumeStrategy, SessionMessage,
-    SessionSummary,
+    Branch, CancelSessionParams, ConfigureSessionParams, DeleteSessionParams, Empty, ListSessionsParams,
+    ListSessionsResult, MessageKind, MessageRole, NewSessionParams, NewSessionResult, PromptPart,
+    PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
+    ResumeStrategy, SessionMessage, SessionSummary,
 };
 use tower_lsp::jsonrpc::{self, Error};
 
-use super::{blocking, error, session_id};
+use super::{blocking, error, history::message_uuid, session_id};
 use crate::{convert::path_text, documents::to_range, server::Server, uri};
 
 pub(super) async fn new(server: Server, params: NewSessionParams) -> jsonrpc::Result<NewSessionResult> {
@@ -41,7 +41,8 @@ pub(super) async fn resume(
         ResumeStrategy::Partial => Strategy::Partial,
         ResumeStrategy::Minimal => Strategy::Minimal,
     });
-    let resumed = blocking(move || server.agent().resume(&id, strategy)).await?;
+    let branch = params.message_uuid.as_deref().map(message_uuid).transpose()?;
+    let resumed = blocking(move || server.agent().resume(&id, strategy, branch)).await?;
     Ok(ResumeSessionResult {
         session_id: resumed.id.to_string(),
         strategy: match resumed.strategy {
@@ -51,6 +52,7 @@ pub(super) async fn resume(
         },
         messages: resumed.messages.into_iter().map(message).collect(),
         repairs: resumed.repairs,
+        branches: resumed.branches.into_iter().map(branch_of).collect(),
     })
 }
 
@@ -89,6 +91,23 @@ pub(super) async fn rename(server: Server, params: RenameSessionParams) -> jsonr
     Ok(Empty {})
 }
 
+/// Takes effect before it returns: a prompt that the client sends next runs under it.
+pub(super) async fn configure(server: Server, params: ConfigureSessionParams) -> jsonrpc::Result<Empty> {
+    let id = session_id(&params.session_id)?;
+    server.agent().configure(&id, params.model.as_deref(), params.mode.as_deref()).map_err(error)?;
+    Ok(Empty {})
+}
+
+fn branch_of(branch: agent::Branch) -> Branch {
+    Branch {
+        message_uuid: branch.leaf.to_string(),
+        first_prompt: branch.first_prompt,
+        messages: branch.messages as u64,
+        updated_at: branch.updated_at.to_string(),
+        current: branch.current,
+    }
+}
+
 fn prompt_part(part: PromptPart) -> jsonrpc::Result<agent::PromptPart> {
     Ok(match part {
         PromptPart::Text { text } => agent::PromptPart::Text(text),
@@ -111,6 +130,8 @@ fn summary(summary: agent::SessionSummary) -> SessionSummary {
         bytes: summary.bytes,
         cost_usd: summary.cost_usd,
         cwd: summary.cwd.as_deref().map(path_text),
+        branches: summary.branches.filter(|branches| *branches > 1).map(|branches| branches as u64),
+        forked_from: summary.forked_from.map(|session| session.to_string()),
     }
 }
 

@@ -99,6 +99,10 @@ impl Queue {
         self.push(Outgoing::Response { response, slot });
     }
 
+    pub(super) fn push_notification(&mut self, method: &'static str, params: Value) {
+        self.push(Outgoing::Notification { method, params });
+    }
+
     pub(super) fn push_request(
         &mut self,
         session: Option<&str>,
