@@ -16,10 +16,14 @@ async fn help_fits_a_screen_and_has_examples() {
         Commands
           ask "PROMPT" [-]       one turn in the terminal; what is piped in goes with it
           chat                   a conversation in the terminal
-          sessions [list|show]   past conversations: list [WORDS], show ID
-          doctor                 is everything there that a session needs?
+          sessions [list|show|search|export|fork]
+                                 past conversations: list [WORDS], show ID, search WORDS
+                                 [--since DAY --role user], export ID [-o FILE], fork ID
+          trust [--yes|--revoke] may this folder's own files run programs?
+          doctor [--repair]      is everything there that a session needs?
           lsp                    the language server that editors start (stdio)
-          debug tokens           count tokens: JSON lines {"text"} in, {"tokens"} out
+          debug tokens|shell|path|sandbox
+                                 single parts for outside tests: JSON lines in and out
 
         Options of ask and chat
           -c, --continue         go on with this project's newest session

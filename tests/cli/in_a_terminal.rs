@@ -75,6 +75,36 @@ async fn words_behind_a_no_are_told_to_the_model() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_is_shown_before_it_is_fetched() {
+    let program = Program::scripted("").await;
+    let fetch = json!({ "url": "https://exаmple.invalid/?key=s3cret", "prompt": "the\u{200b} facts" });
+    program.model().reply(Reply::tool("WebFetch", fetch));
+    program.model().reply(Reply::text("As you like."));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" ask "look it up""#);
+    tty.see("> ").await;
+    tty.type_in("n\n").await;
+    let (screen, code) = tty.end().await;
+    expect![[r#"
+        Allow WebFetch? it fetches a page from xn--exmple-4nf.invalid
+          https://xn--exmple-4nf.invalid/?key=s3cret
+          Wanted from it: the<U+200B> facts
+          [y] Allow once
+          [s] Allow for this session
+          [a] Always allow WebFetch(domain:xn--exmple-4nf.invalid)
+          [n] Deny; words after n are told to the model
+        > n
+        ✗ WebFetch https://exаmple.invalid/?key=s3cret
+          the user denied this call; do not try it again in anothe…
+
+        As you like.
+
+    "#]]
+    .assert_eq(&program.stable(&without_status(&screen)));
+    assert_eq!(code, Some(0));
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_wide_yes_is_not_asked_again() {
     let program = Program::scripted("").await;
     program.model().reply(Reply::tool("Bash", json!({ "command": "touch one" })));

@@ -84,15 +84,28 @@ async fn the_doctor_says_what_is_there_and_what_to_do() {
     let lines: Vec<&str> = run
         .stdout
         .lines()
-        .filter(|line| !["version", "git", "bash"].iter().any(|name| line.contains(name)))
+        .filter(|line| {
+            !["version", "git", "bash", " sandbox ", " disk ", " editors "]
+                .iter()
+                .any(|name| line.contains(name))
+        })
         .collect();
     expect![[r#"
         ok    config home  <home>/.claude can be written
+        warn  trust        this folder is not trusted; it has nothing to run
+                           → look at `reverie trust`, then `reverie trust --yes`
         ok    settings     no problems
         warn  model        no model is configured: the embedded offline model answers
                            → set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and the setting model, for a real one
         ok    models       anthropic/claude-opus-5-5 (no key), anthropic/claude-sonnet-5-5 (no key), anthropic/claude-haiku-5-5 (no key), anthropic/claude-fable-5-1 (no key), offline/offline
-        ok    sessions     0 in this project, 0 KB"#]]
+        ok    sessions     0 in this project, 0 KB
+        ok    message chain nothing wrong in 0 sessions
+        ok    token totals nothing wrong in 0 sessions
+        ok    state        nothing wrong in 0 sessions
+        ok    caches       0 KB of copies of changed files
+        ok    indexes      all of 0 project folders is indexed
+        ok    repairs      none so far
+        ok    working memory 0 readings known; 0 of 0 were answered with a word"#]]
     .assert_eq(&lines.join("\n"));
     let json = program.run(&["doctor", "--json"]).await;
     for line in json.stdout.lines() {
@@ -109,4 +122,48 @@ async fn a_doctor_who_finds_something_fails() {
     let run = program.run(&["doctor"]).await;
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.contains("FAIL  config home"), "{}", run.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_are_searched_exported_and_forked() {
+    let program = Program::scripted("").await;
+    program.model().reply(Reply::text("The parser skips the byte order mark."));
+    program.run(&["ask", "what about marks?"]).await;
+    let found = program.run(&["sessions", "search", "BYTE", "mark"]).await;
+    assert_eq!(found.stdout.lines().count(), 1, "{}", found.transcript());
+    assert!(
+        found.stdout.contains("assistant") && found.stdout.contains("byte order mark"),
+        "{}",
+        found.stdout
+    );
+    let none = program.run(&["sessions", "search", "byte", "--role", "user"]).await;
+    assert_eq!(none.stdout, "");
+    let listed = program.command(&["sessions"]).output().await.unwrap().stdout;
+    let id = String::from_utf8(listed).unwrap().split(' ').next().unwrap().to_owned();
+    let exported = program.run(&["sessions", "export", &id]).await;
+    assert!(exported.stdout.starts_with("# what about marks?"), "{}", exported.stdout);
+    assert!(exported.stdout.contains("The parser skips"), "{}", exported.stdout);
+    let forked = program.run(&["sessions", "fork", &id]).await;
+    assert_eq!(forked.stdout, "<id>\n");
+    let listed = program.run(&["sessions"]).await;
+    assert_eq!(listed.stdout.lines().count(), 2, "{}", listed.stdout);
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_is_trusted_and_the_trust_taken_back() {
+    let program = Program::offline("//- .mcp.json\n{\"mcpServers\": {\"x\": {\"command\": \"run-me\"}}}\n");
+    let shown = program.run(&["trust"]).await;
+    assert!(shown.stdout.contains("is not trusted") && shown.stdout.contains("run-me"), "{}", shown.stdout);
+    let shown = program.run(&["trust", "--yes"]).await;
+    assert!(shown.stdout.contains("is trusted."), "{}", shown.stdout);
+    program.fixture.write(".mcp.json", "{\"mcpServers\": {\"x\": {\"command\": \"another\"}}}\n");
+    let shown = program.run(&["trust"]).await;
+    assert!(
+        shown.stdout.contains("has changed since") && shown.stdout.contains("another"),
+        "{}",
+        shown.stdout
+    );
+    let shown = program.run(&["trust", "--revoke"]).await;
+    assert!(shown.stdout.contains("is not trusted"), "{}", shown.stdout);
 }

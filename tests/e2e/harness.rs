@@ -20,21 +20,30 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A server inside this process.
+    /// A server inside this process, in a folder that the user trusts.
     pub async fn start(files: &str) -> Self {
-        Self::connected(files, connect_in_process).await
+        Self::connected(files, connect_in_process, true).await
+    }
+
+    /// A server inside this process, in a folder that nobody has trusted yet.
+    pub async fn untrusted(files: &str) -> Self {
+        Self::connected(files, connect_in_process, false).await
     }
 
     /// A server as a process of its own.
     pub async fn over_stdio(files: &str) -> Self {
-        Self::connected(files, connect_over_stdio).await
+        Self::connected(files, connect_over_stdio, true).await
     }
 
     async fn connected(
         files: &str,
         connect: impl Fn(&Fixture, &BTreeMap<String, String>) -> LspClient,
+        trusted: bool,
     ) -> Self {
         let fixture = Fixture::new(files);
+        if trusted {
+            trust(&fixture);
+        }
         let model = ModelServer::start().await;
         let client = connect(&fixture, &fixture.environment(&model.url()));
         let harness = Self { client, model, fixture };
@@ -53,6 +62,13 @@ impl Harness {
         let harness = Self { client, model, fixture };
         harness.initialize(options).await;
         harness
+    }
+
+    /// A new server on what another one left.
+    pub async fn start_with_fixture(fixture: Fixture, model: ModelServer) -> Self {
+        let environment = fixture.environment(&model.url());
+        let options = ClientOptions::new(&fixture.workspace);
+        Self::start_with(fixture, model, &environment, &options).await
     }
 
     async fn initialize(&self, options: &ClientOptions) {
@@ -98,6 +114,12 @@ impl Harness {
     }
 }
 
+/// As if the user had trusted the fixture's workspace as it is now.
+pub fn trust(fixture: &Fixture) {
+    let environment = settings::Environment::new(fixture.home.clone(), fixture.environment(""));
+    settings::trust::set(&environment, &fixture.workspace, true).expect("a folder can be trusted");
+}
+
 pub fn connect_in_process(fixture: &Fixture, environment: &BTreeMap<String, String>) -> LspClient {
     const PIPE_BYTES: usize = 64 * 1024;
     let (server_reader, client_writer) = tokio::io::duplex(PIPE_BYTES);
@@ -107,6 +129,7 @@ pub fn connect_in_process(fixture: &Fixture, environment: &BTreeMap<String, Stri
         cwd: fixture.workspace.clone(),
         command_line_settings: None,
         watch_parent: false,
+        faults: lsp::Faults::default(),
     };
     tokio::spawn(lsp::serve(server_reader, server_writer, options));
     LspClient::connect(client_reader, client_writer)

@@ -113,6 +113,7 @@ async fn a_client_that_reads_nothing_does_not_stop_the_loop() {
         cwd: fixture.workspace.clone(),
         command_line_settings: None,
         watch_parent: false,
+        faults: lsp::Faults::default(),
     };
     let server = tokio::spawn(lsp::serve(server_reader, server_writer, options));
     let mut reader = BufReader::new(reader);

@@ -1,10 +1,14 @@
 //! The Markdown scenarios, each in-process and over stdio.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use testkit::scenario::{Mode, run_file};
+use testkit::{
+    fixture::Fixture,
+    lsp_client::LspClient,
+    scenario::{Mode, run_file},
+};
 
-use crate::harness::{connect_in_process, connect_over_stdio};
+use crate::harness::{connect_in_process, connect_over_stdio, trust};
 
 macro_rules! scenarios {
     ($($name:ident = $path:literal;)*) => {
@@ -43,14 +47,24 @@ scenarios! {
     tools_user = "tools/user.md";
 }
 
+/// The user of a scenario trusts the folder, as it is when a server starts there.
+fn in_trust(
+    connect: fn(&Fixture, &BTreeMap<String, String>) -> LspClient,
+) -> impl Fn(&Fixture, &BTreeMap<String, String>) -> LspClient {
+    move |fixture, environment| {
+        trust(fixture);
+        connect(fixture, environment)
+    }
+}
+
 async fn run_in_process(path: &str) {
-    run_file(&folder().join(path), Mode::from_environment(), Arc::new(connect_in_process)).await;
+    run_file(&folder().join(path), Mode::from_environment(), Arc::new(in_trust(connect_in_process))).await;
 }
 
 async fn run_over_stdio(path: &str) {
     // Only one of the two runs rewrites the file.
     if Mode::from_environment() == Mode::Compare {
-        run_file(&folder().join(path), Mode::Compare, Arc::new(connect_over_stdio)).await;
+        run_file(&folder().join(path), Mode::Compare, Arc::new(in_trust(connect_over_stdio))).await;
     }
 }
 

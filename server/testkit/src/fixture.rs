@@ -108,6 +108,30 @@ impl Fixture {
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// Everything in the workspace with mode and bytes; of a link its target.
+    pub fn contents(&self) -> BTreeMap<String, (u32, Vec<u8>)> {
+        use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.workspace.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder can be read").flatten() {
+                let path = entry.path();
+                let metadata = path.symlink_metadata().expect("an entry can be looked at");
+                let bytes = if metadata.is_dir() {
+                    folders.push(path.clone());
+                    Vec::new()
+                } else if metadata.is_symlink() {
+                    fs::read_link(&path).expect("a link has a target").as_os_str().as_bytes().to_vec()
+                } else {
+                    fs::read(&path).expect("a file can be read")
+                };
+                let name = path.strip_prefix(&self.workspace).expect("below it").display().to_string();
+                found.insert(name, (metadata.mode(), bytes));
+            }
+        }
+        found
+    }
+
     /// The files of the workspace, one path a line, sorted; `.git` left out.
     pub fn tree(&self) -> String {
         let mut paths = Vec::new();
@@ -123,7 +147,8 @@ impl Fixture {
     }
 }
 
-fn parse(files: &str) -> Vec<(String, String)> {
+/// Paths and texts.
+pub fn parse(files: &str) -> Vec<(String, String)> {
     let mut parsed: Vec<(String, String)> = Vec::new();
     for line in files.split_inclusive('\n') {
         match (line.strip_prefix("//- "), parsed.last_mut()) {

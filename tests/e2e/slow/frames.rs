@@ -43,6 +43,7 @@ async fn served(fixture: &Fixture, bytes: &[u8]) -> (u8, Vec<u8>) {
         cwd: fixture.workspace.clone(),
         command_line_settings: None,
         watch_parent: false,
+        faults: lsp::Faults::default(),
     };
     let server = tokio::spawn(lsp::serve(server_reader, server_writer, options));
     // A server that has already ended reads no more.

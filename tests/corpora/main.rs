@@ -1,0 +1,13 @@
+//! Tables of paths and commands, most of them hostile, asked of the built `reverie debug` and run behind its walls.
+//!
+//! `program` runs the binary, `fixture` and `tree` make a folder and compare it with itself; the rest are tests, one file
+//! per table.
+#![cfg(test)]
+
+mod fixture;
+mod leftovers;
+mod paths;
+mod program;
+mod protected;
+mod sandbox;
+mod tree;

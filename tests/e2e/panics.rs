@@ -1,0 +1,133 @@
+//! A panic inside fails the request, the call or the turn it happens in, and nothing else.
+
+use std::sync::{Arc, Mutex};
+
+use protocol::ClientRequest;
+use serde_json::{Value, json};
+use testkit::{
+    fixture::Fixture,
+    lsp_client::{Answer, ClientOptions, LspClient},
+    model_server::{ModelServer, Reply},
+};
+
+use crate::harness::trust;
+
+/// Where the server is to panic next.
+type Bomb = Arc<Mutex<Option<String>>>;
+
+async fn start(files: &str) -> (LspClient, ModelServer, Fixture, Bomb) {
+    let fixture = Fixture::new(files);
+    trust(&fixture);
+    let model = ModelServer::start().await;
+    let bomb = Bomb::default();
+    let armed = Arc::clone(&bomb);
+    let faults = lsp::Faults::new(move |point| {
+        let goes_off = {
+            let mut armed = armed.lock().unwrap();
+            let fits = armed.as_deref() == Some(point);
+            if fits { armed.take().is_some() } else { false }
+        };
+        assert!(!goes_off, "a test lets {point} panic");
+    });
+    let (server_reader, client_writer) = tokio::io::duplex(64 * 1024);
+    let (client_reader, server_writer) = tokio::io::duplex(64 * 1024);
+    let options = lsp::Options {
+        environment: settings::Environment::new(fixture.home.clone(), fixture.environment(&model.url())),
+        cwd: fixture.workspace.clone(),
+        command_line_settings: None,
+        watch_parent: false,
+        faults,
+    };
+    tokio::spawn(lsp::serve(server_reader, server_writer, options));
+    let client = LspClient::connect(client_reader, client_writer);
+    client.ignore("$/progress");
+    client.initialize(&ClientOptions::new(&fixture.workspace)).await;
+    (client, model, fixture, bomb)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_panics_fails_its_request_alone() {
+    let (client, model, _fixture, bomb) = start("").await;
+    let session = client.new_session().await;
+    for request in ClientRequest::ALL {
+        *bomb.lock().unwrap() = Some(request.name().to_owned());
+        let error = client.request(request.name(), Value::Null).await.unwrap_err();
+        assert_eq!(error.code, -32603, "{}: {}", request.name(), error.message);
+        assert!(bomb.lock().unwrap().is_none(), "{} was not reached", request.name());
+        client.request("reverie/models/list", json!({})).await.expect("the next request is answered");
+    }
+    model.reply(Reply::text("still here"));
+    assert_eq!(client.turn(&session, "are you there?").await.stop_reason(), "endTurn");
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_panics_fails_its_call_alone() {
+    let (client, model, _fixture, bomb) =
+        start("//- a.txt\none\n//- .claude/skills/s/SKILL.md\n---\nname: s\ndescription: d\n---\nx\n").await;
+    client.on_request("reverie/permission/ask", |_| Answer::allow_once());
+    client.on_request("reverie/user/ask", |_| Answer::Result(json!({ "answer": "yes" })));
+    client.on_request("reverie/plan/ask", |_| Answer::Result(json!({ "approved": true })));
+    let session = client.new_session().await;
+    let calls = [
+        ("Read", json!({ "file_path": "a.txt" })),
+        ("Write", json!({ "file_path": "b.txt", "content": "x" })),
+        ("Edit", json!({ "file_path": "a.txt", "old_string": "one", "new_string": "two" })),
+        (
+            "MultiEdit",
+            json!({ "file_path": "a.txt", "edits": [{ "old_string": "one", "new_string": "two" }] }),
+        ),
+        ("Grep", json!({ "pattern": "one" })),
+        ("Glob", json!({ "pattern": "*" })),
+        ("Bash", json!({ "command": "touch c.txt" })),
+        ("BashOutput", json!({ "bash_id": "bash_1" })),
+        ("KillShell", json!({ "shell_id": "bash_1" })),
+        ("TodoWrite", json!({ "todos": [] })),
+        ("AskUser", json!({ "question": "?" })),
+        ("WebFetch", json!({ "url": "http://127.0.0.1:9/" })),
+        ("Skill", json!({ "name": "s" })),
+        ("OpenFiles", json!({})),
+        ("Diagnostics", json!({})),
+        ("Symbols", json!({ "query": "x" })),
+        ("ExitPlanMode", json!({ "plan": "1. x" })),
+    ];
+    let all: Vec<String> = tools::Toolbox::builtin().iter().map(|tool| tool.name().to_owned()).collect();
+    for name in &all {
+        let (_, input) =
+            calls.iter().find(|(tool, _)| tool == name).unwrap_or_else(|| panic!("a call of {name}"));
+        *bomb.lock().unwrap() = Some(format!("tool {name}"));
+        model.reply(Reply::tool(name, input.clone()));
+        model.reply(Reply::text("I see"));
+        let turn = client.turn(&session, &format!("call {name}")).await;
+        assert!(bomb.lock().unwrap().is_none(), "{name} was not reached: {}", turn.events());
+        assert_eq!(turn.stop_reason(), "endTurn", "{name}: {}", turn.events());
+        let said = model.requests().last().unwrap().body["messages"].to_string();
+        assert!(said.contains("the tool failed inside Reverie"), "{name}: {said}");
+    }
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_panics_ends_with_words_and_the_next_one_runs() {
+    let (client, model, _fixture, bomb) = start("").await;
+    let session = client.new_session().await;
+    for point in ["turn", "attachments", "command"] {
+        *bomb.lock().unwrap() = Some(point.to_owned());
+        let prompt = if point == "command" { "/cost" } else { "hello" };
+        if point == "attachments" {
+            // It only loses what would have been attached.
+            model.reply(Reply::text("hello"));
+        }
+        let turn =
+            client.turn(&session, if point == "attachments" { "/etc is a folder" } else { prompt }).await;
+        assert!(bomb.lock().unwrap().is_none(), "{point} was not reached");
+        let expected = if point == "attachments" { "endTurn" } else { "error" };
+        assert_eq!(turn.stop_reason(), expected, "{point}: {}", turn.events());
+    }
+    model.reply(Reply::text("fine"));
+    assert_eq!(client.turn(&session, "and now?").await.stop_reason(), "endTurn");
+    client.shutdown().await;
+    model.finish();
+}
