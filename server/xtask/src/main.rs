@@ -15,7 +15,8 @@ use std::{path::PathBuf, process::ExitCode};
 const USAGE: &str = "cargo xtask codegen [--check]   files generated from the protocol and the settings
 cargo xtask tidy                what the compiler does not check: edges, sizes, names, docs
 cargo xtask test                everything that CI checks; installs what it needs
-cargo xtask bench [--write]     the figures of docs/benchmarks.md, measured on the release build";
+cargo xtask bench [--write]     the figures of docs/benchmarks.md, measured on the release build
+cargo xtask bench PART          some of them: start, turns, edits, sessions, commands or caches";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--write"] => bench::run(bench::Output::PrintAndWrite),
+        ["bench", part] => bench::run(bench::Output::Part((*part).to_owned())),
         _ => {
             println!("{USAGE}");
             return ExitCode::from(2);

@@ -22,7 +22,17 @@ fn install_test_tools() -> anyhow::Result<()> {
     for name in ["sdk", "nvim"] {
         python_rig(name)?;
     }
-    Ok(())
+    // Shows what a server that was opened on a hostile repository starts and connects to.
+    if !succeeds(Command::new("strace").arg("-V")) {
+        apt(&["strace"])?;
+    }
+    // MCP servers that others wrote.
+    npm_rig("mcp")
+}
+
+fn apt(packages: &[&str]) -> anyhow::Result<()> {
+    checked(Command::new("apt-get").arg("update"))?;
+    checked(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 /// A virtual environment under `target/rigs` with what `tests/NAME/requirements.txt` lists; made anew when that changes.
@@ -35,19 +45,32 @@ fn python_rig(name: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     if !succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])) {
-        checked(Command::new("apt-get").args(["update"]))?;
-        checked(Command::new("apt-get").args([
-            "install",
-            "--yes",
-            "--no-install-recommends",
-            "python3-venv",
-        ]))?;
+        apt(&["python3-venv"])?;
     }
     checked(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let mut pip = Command::new(folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
         .arg(&requirements);
     checked(&mut pip)?;
+    fs::write(ready, wanted)?;
+    Ok(())
+}
+
+/// The packages that `tests/NAME/package.json` lists, under `target/rigs`; made anew when that changes.
+fn npm_rig(name: &str) -> anyhow::Result<()> {
+    let wanted = fs::read_to_string(crate::root().join("tests").join(name).join("package.json"))?;
+    let folder = crate::root().join("target/rigs").join(name);
+    let ready = folder.join("installed.json");
+    if fs::read_to_string(&ready).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    if !succeeds(Command::new("npm").arg("--version")) {
+        apt(&["nodejs", "npm"])?;
+    }
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("package.json"), &wanted)?;
+    let options = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock"];
+    checked(Command::new("npm").args(options).current_dir(&folder))?;
     fs::write(ready, wanted)?;
     Ok(())
 }

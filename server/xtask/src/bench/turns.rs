@@ -124,7 +124,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
 }
 
 /// From the last byte of each reply to the arrival of the next request.
-fn gaps(server: &ModelServer, before: usize) -> Vec<Duration> {
+pub(super) fn gaps(server: &ModelServer, before: usize) -> Vec<Duration> {
     let requests = server.requests();
     let requests: Vec<_> = requests.iter().skip(before).collect();
     let gap = |pair: &[&Arc<RecordedRequest>]| Some(pair[1].arrived.duration_since(*pair[0].answered.get()?));
