@@ -91,20 +91,20 @@ async fn the_doctor_says_what_is_there_and_what_to_do() {
         })
         .collect();
     expect![[r#"
-        ok    config home  <home>/.claude can be written
-        warn  trust        this folder is not trusted; it has nothing to run
-                           → look at `reverie trust`, then `reverie trust --yes`
-        ok    settings     no problems
-        warn  model        no model is configured: the embedded offline model answers
-                           → set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and the setting model, for a real one
-        ok    models       anthropic/claude-opus-5-5 (no key), anthropic/claude-sonnet-5-5 (no key), anthropic/claude-haiku-5-5 (no key), anthropic/claude-fable-5-1 (no key), offline/offline
-        ok    sessions     0 in this project, 0 KB
-        ok    message chain nothing wrong in 0 sessions
-        ok    token totals nothing wrong in 0 sessions
-        ok    state        nothing wrong in 0 sessions
-        ok    caches       0 KB of copies of changed files
-        ok    indexes      all of 0 project folders is indexed
-        ok    repairs      none so far
+        ok    config home    <home>/.claude can be written
+        warn  trust          this folder is not trusted; it has nothing to run
+                             → look at `reverie trust`, then `reverie trust --yes`
+        ok    settings       no problems
+        warn  model          no model is configured: the embedded offline model answers
+                             → set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and the setting model, for a real one
+        ok    models         anthropic/claude-opus-5-5 (no key), anthropic/claude-sonnet-5-5 (no key), anthropic/claude-haiku-5-5 (no key), anthropic/claude-fable-5-1 (no key), offline/offline
+        ok    sessions       0 in this project, 0 KB
+        ok    message chain  nothing wrong in 0 sessions
+        ok    token totals   nothing wrong in 0 sessions
+        ok    state          nothing wrong in 0 sessions
+        ok    caches         0 KB of copies of changed files
+        ok    indexes        0 project folders are indexed
+        ok    repairs        none so far
         ok    working memory 0 readings known; 0 of 0 were answered with a word"#]]
     .assert_eq(&lines.join("\n"));
     let json = program.run(&["doctor", "--json"]).await;
@@ -166,4 +166,32 @@ async fn a_folder_is_trusted_and_the_trust_taken_back() {
     );
     let shown = program.run(&["trust", "--revoke"]).await;
     assert!(shown.stdout.contains("is not trusted"), "{}", shown.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_finds_damage_and_repairs_it_when_asked() {
+    let program = Program::scripted("").await;
+    for answer in ["one", "two"] {
+        program.model().reply(Reply::text(answer));
+        program.run(&["ask", if answer == "one" { "first" } else { "-c" }, "question"]).await;
+    }
+    let dir = program.fixture.project_dir();
+    let mut transcripts = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+    let transcript = transcripts.find(|path| path.extension().is_some_and(|it| it == "jsonl")).unwrap();
+    let mut text = std::fs::read_to_string(&transcript).unwrap();
+    text.push_str("{\"type\":\"user\",\"uui");
+    std::fs::write(&transcript, text).unwrap();
+
+    let chain = |stdout: &str| stdout.lines().find(|line| line.contains("message chain")).unwrap().to_owned();
+    let found = program.run(&["doctor"]).await;
+    assert!(chain(&found.stdout).starts_with("warn"), "{}", found.stdout);
+    let repaired = program.run(&["doctor", "--repair"]).await;
+    assert!(chain(&repaired.stdout).starts_with("ok"), "{}", repaired.stdout);
+    assert!(repaired.stdout.contains("1 of the last 1 succeeded"), "{}", repaired.stdout);
+    assert!(!transcript.exists() && dir.join(".trash").join(transcript.file_name().unwrap()).exists());
+    let listed = program.run(&["sessions"]).await;
+    assert_eq!(listed.stdout.lines().count(), 1, "{}", listed.stdout);
+    let found = program.run(&["sessions", "search", "two"]).await;
+    assert_eq!(found.stdout.lines().count(), 1, "{}", found.stdout);
+    program.finish();
 }

@@ -226,16 +226,19 @@ pub(crate) fn trash(
         OpenHere::Yes => None,
         OpenHere::No => Some(append_to(&directory, id, stamp)?),
     };
-    let trash = directory.join(TRASH);
-    let moved = files::create_private_dir(&trash)
-        .and_then(|()| fs::rename(directory.join(format!("{id}.jsonl")), trash.join(format!("{id}.jsonl"))))
-        .and_then(|()| match fs::rename(directory.join(id.as_str()), trash.join(id.as_str())) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        });
-    moved.map_err(|error| {
+    move_to_trash(&directory, id).map_err(|error| {
         AgentError::Unavailable(format!("session {id} could not be moved to the trash: {error}"))
     })
+}
+
+pub(crate) fn move_to_trash(directory: &Path, id: &SessionId) -> std::io::Result<()> {
+    let trash = directory.join(TRASH);
+    files::create_private_dir(&trash)?;
+    fs::rename(directory.join(format!("{id}.jsonl")), trash.join(format!("{id}.jsonl")))?;
+    match fs::rename(directory.join(id.as_str()), trash.join(id.as_str())) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The project dirs of the workspace's folders: all worktrees and subfolders of their repositories.

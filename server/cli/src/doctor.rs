@@ -30,9 +30,9 @@ pub async fn run(repair: bool, scope: Scope) -> anyhow::Result<u8> {
             CheckStatus::Failed => (Style::Red, "FAIL"),
         };
         let mark = terminal.answer_paint.paint(style, mark);
-        terminal.painted_line(&format!("{mark}  {:<12} {}", check.name, safe(&check.detail)));
+        terminal.painted_line(&format!("{mark}  {:<14} {}", check.name, safe(&check.detail)));
         if let Some(fix) = &check.fix {
-            terminal.line(&format!("      {:<12} → {fix}", ""));
+            terminal.line(&format!("      {:<14} → {fix}", ""));
         }
     }
     let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);

@@ -8,9 +8,10 @@ use std::{
 };
 
 use conversation::{
-    Record, RepairLog, SessionId, Stamp, Summary, Transcript,
+    RepairLog, SessionId, Stamp, Summary, Transcript,
     integrity::{self, Finding},
 };
+use jiff::Timestamp;
 use settings::directories;
 
 use super::{Check, CheckStatus, Repair, Shared, ok};
@@ -84,17 +85,26 @@ impl Transcripts {
             // Whoever has it open looks after it; what cannot be read is told below.
             Err(error) => tracing::debug!(session = %session.session, %error, "not repaired"),
         }
-        if repair == Repair::All
-            && let Err(error) = complete(directory, session)
-        {
-            tracing::debug!(session = %session.session, error, "not completed");
-        }
-        match integrity::check(&session.path, price) {
-            Ok(checkup) => {
-                self.findings.extend(checkup.findings.into_iter().map(|it| (session.session.clone(), it)))
+        let findings = match integrity::check(&session.path, price) {
+            Ok(checkup) => checkup.findings,
+            Err(error) => {
+                self.unreadable.push(format!("{}: {error}", session.session));
+                return;
             }
-            Err(error) => self.unreadable.push(format!("{}: {error}", session.session)),
+        };
+        let is_damaged = findings.iter().any(|finding| finding.check == integrity::Check::Chain);
+        if repair == Repair::All && is_damaged {
+            let outcome = replace(directory, session);
+            let success = outcome.is_ok();
+            let detail = outcome.unwrap_or_else(|error| format!("it could not be copied: {error}"));
+            let (at, subject) = (Timestamp::now(), session.session.to_string());
+            let check = integrity::Check::Chain.name().to_owned();
+            self.repaired.push(conversation::Repair { at, subject, check, detail, success });
+            if success {
+                return;
+            }
         }
+        self.findings.extend(findings.into_iter().map(|finding| (session.session.clone(), finding)));
     }
 
     fn check(&mut self, check: integrity::Check) -> Check {
@@ -113,6 +123,7 @@ impl Transcripts {
             })
             .collect();
         let seen = match (self.looked_at, self.of) {
+            (1, 1) => "1 session".to_owned(),
             (looked_at, of) if looked_at == of => format!("{of} sessions"),
             (looked_at, of) => format!("the newest {looked_at} of {of} sessions"),
         };
@@ -124,22 +135,24 @@ impl Transcripts {
             status: CheckStatus::Warning,
             detail: format!("in {seen}: {}", found.join("; ")),
             fix: Some(
-                "resuming the session works around it; `reverie doctor --repair` writes that down".to_owned(),
+                "resuming the session works around it; `reverie doctor --repair` makes a sound copy"
+                    .to_owned(),
             ),
         }
     }
 }
 
-/// Writes down what a resume adds to a damaged thread, so that the next one finds it whole.
-fn complete(directory: &Path, session: &Summary) -> Result<(), String> {
-    let transcript = Transcript::open(directory, stamp(session)).map_err(|error| error.to_string())?;
-    let loaded =
-        conversation::load(directory, &session.session, None, None).map_err(|error| error.to_string())?;
-    let messages = loaded.new_messages.into_iter().map(Record::Message);
-    for record in messages.chain(loaded.new_records) {
-        transcript.append(&record).map_err(|error| error.to_string())?;
-    }
-    transcript.sync().map_err(|error| error.to_string())
+/// Copies what can be reached of a damaged session into a sound one, and moves the damaged one to the trash, where it
+/// can be had back. Says so.
+fn replace(directory: &Path, session: &Summary) -> Result<String, String> {
+    let words = |error: &dyn std::fmt::Display| error.to_string();
+    // Nobody else may have it open meanwhile.
+    let held = Transcript::open(directory, stamp(session)).map_err(|error| words(&error))?;
+    let copy = Stamp { session: SessionId::random(), ..stamp(session) };
+    conversation::fork(directory, &session.session, None, &copy).map_err(|error| words(&error))?;
+    store::move_to_trash(directory, &session.session).map_err(|error| words(&error))?;
+    drop(held);
+    Ok(format!("what could be read was copied to {}; the damaged session is in the trash", copy.session))
 }
 
 fn stamp(session: &Summary) -> Stamp {
@@ -201,9 +214,7 @@ fn remove_stale(dir: &Path) -> usize {
 
 fn indexes(shared: &Shared) -> Check {
     match shared.search_index().refresh(&|| false) {
-        Ok(()) => {
-            ok("indexes", format!("all of {} project folders is indexed", store::session_dirs(shared).len()))
-        }
+        Ok(()) => ok("indexes", format!("{} project folders are indexed", store::session_dirs(shared).len())),
         Err(error) => Check {
             name: "indexes".to_owned(),
             status: CheckStatus::Warning,
