@@ -1,10 +1,10 @@
 //! One tool call: what it touches → permission → run → result. Whatever happens, there is exactly one outcome.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use permissions::{Decision, Mode, Rule};
+use permissions::{Access, Decision, Mode, Rule};
 use serde_json::Value;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,12 @@ pub(crate) fn kind(handle: &TurnHandle, call: &Call) -> Kind {
     let Some(tool) = handle.toolbox.find(&call.name) else { return Kind::Reads };
     let Ok(input) = &call.input else { return Kind::Reads };
     let context = tool_context(handle, &call.id, CancellationToken::new());
-    match tool.access(input, &context) {
+    let looked = AssertUnwindSafe(|| {
+        handle.session.shared.faults.reach(&format!("look at {}", call.name));
+        tool.access(input, &context)
+    });
+    // What panics here panics again when the call is run, and fails it there.
+    match std::panic::catch_unwind(looked).unwrap_or_else(|_| Err(ToolFailure(String::new()))) {
         Ok(access) if !access.is_read_only() => Kind::Writes,
         Ok(access) if matches!(handle.decide(tool.name(), &access), Decision::Allow { .. }) => {
             Kind::ReadsUnasked
@@ -111,8 +116,11 @@ async fn permitted(
         let known: Vec<&str> = handle.toolbox.iter().map(|tool| tool.name()).collect();
         return Err(Outcome::failed(format!("there is no tool {name}; the tools are {}", known.join(", "))));
     };
-    let context = tool_context(handle, id, cancel.clone());
+    let mut context = tool_context(handle, id, cancel.clone());
     let access = tool.access(&input, &context).map_err(|ToolFailure(words)| Outcome::failed(words))?;
+    if let Access::Command { judged, .. } = &access {
+        context.judged.clone_from(judged);
+    }
     let decision = handle.decide(name, &access);
     tracing::info!(target: "permission", session = %handle.session.id, tool = name, ?access, ?decision);
     match decision {
@@ -214,6 +222,7 @@ fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToke
         fetch: handle.fetch_policy(),
         reads: Arc::clone(&session.reads),
         shell: Arc::clone(&session.shell),
+        judged: None,
         todos: Arc::clone(&session.todos),
         cancel,
         progress: Arc::new(move |text| {

@@ -41,6 +41,8 @@ pub struct Judged {
     /// What is to be run in its place: programs by their absolute paths, every word quoted, every
     /// pattern replaced by the names it matched, so that the shell finds the words that were judged and no others. Meant for a fresh bash without start-up files.
     pub script: String,
+    /// Where it was judged: it means what it says nowhere else.
+    pub folder: PathBuf,
     /// What it may read, absolute: the operands that may name files, or the folder it stands in.
     pub reads: Vec<PathBuf>,
     pub reach: Reach,

@@ -67,7 +67,7 @@ pub fn judge_in(command: &str, surroundings: &Surroundings<'_>) -> Result<Judged
     characters::check(command)?;
     let home = surroundings.home.and_then(Path::to_str);
     let commands = grammar::parse(command, home)?;
-    let mut judged = Judged::default();
+    let mut judged = Judged { folder: surroundings.cwd.to_owned(), ..Judged::default() };
     for command in &commands {
         let joint = match command.joint {
             Joint::First => "",

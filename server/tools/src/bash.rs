@@ -63,8 +63,7 @@ impl Tool for Bash {
     fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, ToolFailure> {
         let input = parse(input)?;
         // A job in the background is the session's to keep, so it never is mere reading.
-        let judgement = if input.in_background() { None } else { context.shell.judge(&input.command) };
-        let judged = judgement.map(|judgement| judgement.judged.clone());
+        let judged = if input.in_background() { None } else { context.shell.judge(&input.command) };
         Ok(Access::Command { command: input.command, judged })
     }
 
@@ -122,9 +121,8 @@ async fn run_and_wait(input: &Input, context: &ToolContext) -> Result<ToolOutput
         Some(milliseconds) => Duration::from_millis(milliseconds).min(MAX_TIMEOUT),
     };
     let manner = Manner::Foreground { limit, progress: context.progress.clone() };
-    let judgement = context.shell.judgement(&input.command);
-    let Started { job, lost_folder } = match &judgement {
-        Some(judgement) => context.shell.start_judged(judgement, manner)?,
+    let Started { job, lost_folder } = match &context.judged {
+        Some(judged) => context.shell.start_judged(&input.command, judged, manner)?,
         None => context.shell.start(&input.command, manner)?,
     };
     let guard = job.stop_on_drop();
@@ -146,7 +144,7 @@ async fn run_and_wait(input: &Input, context: &ToolContext) -> Result<ToolOutput
     notes.extend(ending_note(&ending, limit));
     notes.extend(leftovers_note(ending.leftovers));
     // What was judged cannot move, and may run beside others.
-    let moved = ending.folder.as_deref().filter(|_| judgement.is_none());
+    let moved = ending.folder.as_deref().filter(|_| context.judged.is_none());
     notes.extend(move_to(moved, context));
     let output = job.text(MAX_OUTPUT_CHARS);
     let exit_code = ending.exit_code();

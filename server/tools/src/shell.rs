@@ -15,7 +15,6 @@ mod tests;
 pub(crate) mod text;
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -46,9 +45,6 @@ const MAX_ENDED_JOBS: usize = 32;
 /// needs to stop the machine.
 const MOST_PROCESSES: usize = 8192;
 
-/// How many judgements are remembered between the question whether a command may run and its run.
-const MAX_JUDGEMENTS: usize = 64;
-
 /// How long [`Shell::kill_all`] waits for the processes to be gone.
 const KILL_ALL: Duration = Duration::from_millis(1900);
 
@@ -75,15 +71,6 @@ struct State {
     /// With their numbers, oldest first.
     background: Vec<(u32, Arc<Job>)>,
     last_number: u32,
-    /// The latest, oldest first.
-    judgements: VecDeque<Arc<Judgement>>,
-}
-
-/// A command that was judged to change nothing, and the folder it was judged in.
-pub(crate) struct Judgement {
-    command: String,
-    folder: PathBuf,
-    pub(crate) judged: Judged,
 }
 
 /// A background job as an editor lists it.
@@ -132,13 +119,8 @@ impl Shell {
     }
 
     pub fn within(cwd: PathBuf, surroundings: Surroundings) -> Arc<Self> {
-        let state = State {
-            cwd: cwd.clone(),
-            foreground: Vec::new(),
-            background: Vec::new(),
-            last_number: 0,
-            judgements: VecDeque::new(),
-        };
+        let state =
+            State { cwd: cwd.clone(), foreground: Vec::new(), background: Vec::new(), last_number: 0 };
         let state = Mutex::new(state);
         let surroundings = Mutex::new(Arc::new(surroundings));
         Arc::new(Self { home: cwd, surroundings, most_processes: MOST_PROCESSES, state })
@@ -166,6 +148,12 @@ impl Shell {
         state.background.iter().map(info).collect()
     }
 
+    /// Has a background job end; does not wait for it.
+    pub fn stop(&self, id: &str) -> Result<(), ToolFailure> {
+        self.job(id)?.stop();
+        Ok(())
+    }
+
     /// Ends every command and job with all their processes. Takes at most two seconds.
     pub async fn kill_all(&self) {
         let running = self.running();
@@ -182,28 +170,9 @@ impl Shell {
 
     /// Whether the command changes nothing if it is run next. What is judged here is what
     /// [`Shell::start_judged`] runs, to the letter.
-    pub(crate) fn judge(&self, command: &str) -> Option<Arc<Judgement>> {
+    pub(crate) fn judge(&self, command: &str) -> Option<Judged> {
         let (folder, _) = self.folder();
-        let judged = permissions::shell::judge(command, &folder).ok();
-        let mut state = lock(&self.state);
-        state.judgements.retain(|earlier| earlier.command != command || earlier.folder != folder);
-        let judgement = Arc::new(Judgement { command: command.to_owned(), folder, judged: judged? });
-        let surplus = (state.judgements.len() + 1).saturating_sub(MAX_JUDGEMENTS);
-        state.judgements.drain(..surplus);
-        state.judgements.push_back(Arc::clone(&judgement));
-        Some(judgement)
-    }
-
-    /// What [`Shell::judge`] last said of this command in the folder it would run in. Judged again if that is
-    /// forgotten, never run unjudged instead.
-    pub(crate) fn judgement(&self, command: &str) -> Option<Arc<Judgement>> {
-        let (folder, _) = self.folder();
-        let remembered = {
-            let state = lock(&self.state);
-            let same = |earlier: &&Arc<Judgement>| earlier.command == command && earlier.folder == folder;
-            state.judgements.iter().find(same).cloned()
-        };
-        remembered.or_else(|| self.judge(command))
+        permissions::shell::judge(command, &folder).ok()
     }
 
     /// Starts a command that someone waits for.
@@ -215,9 +184,14 @@ impl Shell {
     }
 
     /// Likewise, one that was judged: its script, in its folder, with nothing in between that could make it another.
-    pub(crate) fn start_judged(&self, judgement: &Judgement, manner: Manner) -> Result<Started, ToolFailure> {
-        let Judgement { command, folder, judged } = judgement;
-        let order = Order { command, script: &judged.script, start_up: StartUp::Bare, folder: Some(folder) };
+    pub(crate) fn start_judged(
+        &self,
+        command: &str,
+        judged: &Judged,
+        manner: Manner,
+    ) -> Result<Started, ToolFailure> {
+        let order =
+            Order { command, script: &judged.script, start_up: StartUp::Bare, folder: Some(&judged.folder) };
         let started = self.launch(order, manner)?;
         self.keep(&started.job);
         Ok(started)

@@ -50,6 +50,7 @@ impl Bench {
             not_denied: Arc::new(|_| true),
             fetch: FetchPolicy::default(),
             todos: Todos::new(),
+            judged: None,
             cwd,
         };
         Self { _folder: folder, context }

@@ -7,7 +7,7 @@ use std::{
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use permissions::Access;
+use permissions::{Access, Judged};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use workspace::Workspace;
@@ -75,6 +75,8 @@ pub struct ToolContext {
     /// What the model has read, and thereby may change.
     pub reads: Arc<ReadState>,
     pub shell: Arc<Shell>,
+    /// The judgement under which a command may run: exactly this is run, never the line it was made from.
+    pub judged: Option<Judged>,
     pub todos: Arc<Todos>,
     pub fetch: FetchPolicy,
 }

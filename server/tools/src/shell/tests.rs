@@ -61,6 +61,7 @@ impl Session {
             reads: ReadState::new(),
             shell: Shell::with_environment(cwd.clone(), environment.collect()),
             todos: Todos::new(),
+            judged: None,
         };
         Self { folder, context, shown }
     }
@@ -81,7 +82,11 @@ impl Session {
     }
 
     async fn bash(&self, input: Value) -> ToolOutput {
-        let call = Bash.run(input, self.context.clone());
+        let mut context = self.context.clone();
+        if let Ok(permissions::Access::Command { judged, .. }) = Bash.access(&input, &context) {
+            context.judged = judged;
+        }
+        let call = Bash.run(input, context);
         tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap()
     }
 
@@ -511,11 +516,11 @@ async fn a_judgement_holds_for_its_folder_alone() {
     fs::create_dir(session.cwd().join("inner")).unwrap();
     fs::write(session.cwd().join("a"), "outer\n").unwrap();
     fs::write(session.cwd().join("inner/a"), "inner\n").unwrap();
-    let judgement = session.context.shell.judge("cat a").unwrap();
+    let judged = session.context.shell.judge("cat a").unwrap();
     session.line("cd inner").await;
     let limit = Duration::from_secs(1);
     let manner = super::Manner::Foreground { limit, progress: Arc::new(|_| {}) };
-    let ToolFailure(words) = session.context.shell.start_judged(&judgement, manner).err().unwrap();
+    let ToolFailure(words) = session.context.shell.start_judged("cat a", &judged, manner).err().unwrap();
     assert_eq!(
         words,
         format!("the working directory has changed to {}/inner; try again", session.cwd().display())
@@ -523,7 +528,7 @@ async fn a_judgement_holds_for_its_folder_alone() {
     session.check("cat a", expect!["inner"]).await;
     // A folder that is gone is the session's own again, for the judgement too.
     fs::remove_dir_all(session.cwd().join("inner")).unwrap();
-    let reads = session.context.shell.judge("cat a").unwrap().judged.reads.clone();
+    let reads = session.context.shell.judge("cat a").unwrap().reads;
     assert_eq!(reads, [session.cwd().join("a")]);
     session.check("cat a", expect!["outer\n[the working directory ~/inner is gone; this ran in ~]"]).await;
 }
