@@ -4,7 +4,10 @@
 //! The real server runs under strace: it starts no program, connects to nobody but its model, and the workspace stays
 //! as it was.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 use testkit::{
@@ -251,6 +254,16 @@ async fn open_and_obey(name: &str, files: &str) {
         .filter(|line| line.contains("connect(") && !line.contains("AF_UNIX") && !line.contains(&model_port))
         .collect();
     assert!(strangers.is_empty(), "{name}: somebody else was connected to: {strangers:#?}");
+    let sent: Vec<&str> = trace
+        .lines()
+        .filter(|line| line.contains("sendto(") || line.contains("sendmsg(") || line.contains("sendmmsg("))
+        .filter(|line| line.contains("sin_port=") || line.contains("sin6_port="))
+        .collect();
+    assert!(sent.is_empty(), "{name}: a datagram was sent: {sent:#?}");
+    let own = [fixture.home.join(".claude"), fixture.home.join(".cache"), PathBuf::from("/dev/null")];
+    let foreign: Vec<&str> =
+        trace.lines().filter(|line| is_write(line)).filter(|line| !is_below(line, &own)).collect();
+    assert!(foreign.is_empty(), "{name}: something was written elsewhere: {foreign:#?}");
     assert!(!fixture.path("~/was-run").exists(), "{name}: the canary ran");
     assert_eq!(fixture.contents(), before, "{name}: the workspace was written to");
     assert!(!said.contains("PRIVATE"), "{name}: a private file was sent");
@@ -259,10 +272,30 @@ async fn open_and_obey(name: &str, files: &str) {
     model.finish();
 }
 
+const TRACED: &str = "trace=execve,connect,sendto,sendmsg,sendmmsg,open,openat,openat2,creat,rename,renameat,renameat2,\
+                      unlink,unlinkat,mkdir,mkdirat,symlink,symlinkat,link,linkat,truncate";
+
+/// Whether the call changes something on disk, and the system let it.
+fn is_write(call: &str) -> bool {
+    let opens = call.contains("open")
+        && ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| call.contains(flag));
+    let changes = ["creat(", "rename", "unlink", "mkdir", "symlink", "link(", "linkat(", "truncate("];
+    let changes =
+        changes.iter().any(|name| call.split_whitespace().nth(1).is_some_and(|it| it.starts_with(name)));
+    (opens || changes) && !call.contains(" = -1 ")
+}
+
+/// Whether all paths that the call names absolutely are below one of the folders. A name without a folder is relative to
+/// a handle, which was opened before.
+fn is_below(call: &str, folders: &[PathBuf]) -> bool {
+    let mut paths = call.split('"').skip(1).step_by(2).filter(|text| text.starts_with('/'));
+    paths.all(|path| folders.iter().any(|folder| Path::new(path).starts_with(folder)))
+}
+
 fn traced_server(fixture: &Fixture, environment: &BTreeMap<String, String>, trace: &Path) -> LspClient {
     let binary = binary();
     let (binary, trace) = (binary.to_str().expect("a plain path"), trace.to_str().expect("a plain path"));
-    let arguments = ["-f", "-qq", "-e", "trace=execve,connect", "-o", trace, binary, "lsp"];
+    let arguments = ["-f", "-qq", "-e", TRACED, "-o", trace, binary, "lsp"];
     LspClient::over_stdio(ServerProcess::spawn(
         Path::new("/usr/bin/strace"),
         &arguments,

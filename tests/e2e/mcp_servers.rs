@@ -65,3 +65,27 @@ async fn a_web_search_is_asked_about_and_goes_to_the_provider() {
     assert!(requests[2].body["messages"].to_string().contains("It is version 9."));
     harness.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_users_own_server_is_not_started_inside_a_folder_that_is_not_trusted() {
+    let harness = Harness::untrusted("//- a.txt\none\n").await;
+    let server = rigs().join("mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let script = format!("pwd >> ~/started-in; exec node {} stdio", server.display());
+    let servers = json!({ "mcpServers": { "mine": { "command": "sh", "args": ["-c", script] } } });
+    harness.fixture.write("~/.claude/settings.json", &servers.to_string());
+    harness.client.on_request("reverie/user/ask", |_| Answer::Result(json!({ "answer": "Not now" })));
+    let session = harness.client.new_session().await;
+    let mut started = Vec::new();
+    for _ in 0..2 {
+        harness.model.reply(Reply::text("well"));
+        harness.client.turn(&session, "what can you do?").await;
+        let offered = harness.model.requests().last().unwrap().body["tools"].to_string();
+        assert!(offered.contains("mcp__mine__echo"), "{offered}");
+        let lines = std::fs::read_to_string(harness.fixture.path("~/started-in")).unwrap();
+        started = lines.lines().map(str::to_owned).collect();
+        trust(&harness.fixture);
+    }
+    let expected = [harness.fixture.home.join(".claude"), harness.fixture.workspace.clone()];
+    assert_eq!(started, expected.map(|folder| folder.to_str().unwrap().to_owned()));
+    harness.finish().await;
+}

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use mcp::{Content, McpTool, Scope, ServerConfig, Servers, Status};
 use permissions::Access;
 use serde_json::{Value, json};
+use settings::directories;
 use tools::{Display, Preview, Tool, ToolContext, ToolFailure, ToolOutput};
 
 use crate::shared::Shared;
@@ -42,9 +43,15 @@ impl Extensions {
                 Arc::clone(self.folders().entry(folder.to_owned()).or_insert_with(|| Arc::new(made)))
             }
         };
+        // The user's own servers run anywhere, but an untrusted folder is no place to start a program in: `npx` looks
+        // for what it runs in the folder it is started in.
+        let cwd = match loaded.trust.is_trusted() {
+            true => folder.to_owned(),
+            false => directories::config_home(&shared.environment),
+        };
         let before: Vec<String> = servers.status().into_iter().map(|(name, _)| name).collect();
         let is_new = wanted.iter().any(|config| !before.contains(&config.name));
-        servers.keep(wanted, folder, &loaded.settings.environment(&shared.environment));
+        servers.keep(wanted, &cwd, &loaded.settings.environment(&shared.environment));
         is_new
     }
 

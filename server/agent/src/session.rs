@@ -145,7 +145,11 @@ pub(crate) fn surroundings(shared: &Shared, settings: &Settings, id: &SessionId,
     let temporary = settings.sandbox.main_bash.then(|| temporary_folder(id, cwd));
     let places = temporary.iter().flat_map(|folder| ["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)));
     let places = places.map(|(name, folder)| (name.into(), folder.into()));
-    let environment = std::env::vars_os().chain(set).chain(places).collect();
+    let own: Vec<_> = match temporary {
+        Some(_) => sandbox::workbench_environment(std::env::vars_os()).collect(),
+        None => std::env::vars_os().collect(),
+    };
+    let environment = own.into_iter().chain(set).chain(places).collect();
     Surroundings { environment, containment: containment(shared, settings, cwd, temporary) }
 }
 
@@ -304,8 +308,9 @@ impl Session {
         };
         self.record(&Record::Cost(total));
         if cost > 0.0 {
-            let spend = self.shared.spend.clone();
+            let (spend, faults) = (self.shared.spend.clone(), self.shared.faults.clone());
             tokio::task::spawn_blocking(move || {
+                faults.reach("spend");
                 if let Err(error) = spend.add(spend::today(), cost) {
                     tracing::warn!(%error, "what was spent today could not be written down");
                 }
@@ -402,6 +407,7 @@ impl Session {
     pub fn sync_in_background(self: &Arc<Self>) {
         let session = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
+            session.shared.faults.reach("sync");
             session.history.sync();
             if let Err(error) = session.transcript.sync() {
                 tracing::warn!(session = %session.id, %error, "the transcript could not be synced");

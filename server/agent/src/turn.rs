@@ -7,7 +7,7 @@ use std::{
 
 use conversation::Usage;
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rules};
-use settings::{Settings, Trust};
+use settings::{Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
 use tools::{FetchPolicy, Toolbox};
 
@@ -26,6 +26,7 @@ pub(crate) struct Turn {
     pub session: Arc<Session>,
     pub cancel: CancellationToken,
     pub settings: Settings,
+    trust: TrustState,
     pub opening: Opening,
     policy: Arc<Mutex<Policy>>,
     pub rounds: u32,
@@ -77,6 +78,7 @@ impl Turn {
             session,
             cancel,
             settings: loaded.settings,
+            trust: loaded.trust.status,
             opening,
             policy,
             rounds: 0,
@@ -88,7 +90,7 @@ impl Turn {
     /// Settings that changed meanwhile hold from the next request on.
     pub fn refresh(&mut self) {
         let loaded = self.session.shared.settings(&self.session.cwd);
-        if loaded.settings != self.settings {
+        if loaded.settings != self.settings || loaded.trust.status != self.trust {
             let session = &self.session;
             session.shell.surround(surroundings(
                 &session.shared,
@@ -98,6 +100,7 @@ impl Turn {
             ));
             *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy(&self.session, &loaded);
             self.settings = loaded.settings;
+            self.trust = loaded.trust.status;
         }
     }
 
@@ -258,6 +261,7 @@ fn ask_for_trust(session: &Arc<Session>, turn: &TurnId, trust: &Trust) {
     session.notice(Some(turn), NoticeLevel::Warning, text);
     let (session, shown) = (Arc::clone(session), trust.clone());
     tokio::spawn(async move {
+        session.shared.faults.reach("trust question");
         // The harmless answer first: whoever answers without reading trusts nothing.
         let options = ["Not now", "Trust this folder"].map(str::to_owned).to_vec();
         let [_, yes] = options.as_slice() else { return };

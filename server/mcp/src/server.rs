@@ -2,11 +2,13 @@
 
 use std::{
     ffi::OsString,
+    panic::AssertUnwindSafe,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use futures_util::FutureExt;
 use settings::Environment;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -76,7 +78,19 @@ impl Server {
         if begins {
             let server = Arc::clone(self);
             self.launch.tracker.spawn(async move {
-                server.stopped.run_until_cancelled(server.serve()).await.unwrap_or_default();
+                let serving = AssertUnwindSafe(server.serve()).catch_unwind();
+                if let Some(Err(_panic)) = server.stopped.run_until_cancelled(serving).await {
+                    tracing::error!(server = server.config.name, "the connection to an MCP server panicked");
+                    let why = "failed inside Reverie; this is a bug, and its log has the details";
+                    let failed = State::Failed { why: why.into(), at: Instant::now() };
+                    server.state.send_if_modified(|state| {
+                        let stands = !matches!(state, State::Stopped);
+                        if stands {
+                            *state = failed;
+                        }
+                        stands
+                    });
+                }
             });
         }
     }

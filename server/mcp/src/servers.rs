@@ -143,6 +143,7 @@ impl Servers {
         servers.retain(|name, server| {
             let config = configs.iter().find(|config| config.name == *name);
             let stays = config.is_some_and(|config| config.fingerprint == server.config.fingerprint)
+                && server.launch.cwd == cwd
                 && server.failed_at().is_none_or(|at| now.saturating_duration_since(at) < UNTIL_RETRIED);
             if !stays {
                 server.stop();

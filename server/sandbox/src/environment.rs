@@ -32,6 +32,48 @@ pub fn rebuilt_environment(home: &Path, cwd: &Path) -> Vec<(OsString, OsString)>
     fixed.into_iter().chain(places.map(|(name, path)| (name.into(), path.into()))).collect()
 }
 
+/// Of the user's own variables, what a workbench needs: where things are and how they are shown. No key, no token, and
+/// nothing that has a program load or run another. `LC_*` too.
+const OF_A_WORKBENCH: [&str; 27] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "COLORTERM",
+    "NO_COLOR",
+    "CI",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "NVM_BIN",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "DENO_DIR",
+];
+
+/// What of these variables a program inside the walls of a workbench sees.
+pub fn workbench_environment(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    variables.into_iter().filter(|(name, _)| {
+        OF_A_WORKBENCH.iter().any(|known| name == known)
+            || name.to_str().is_some_and(|name| name.starts_with("LC_"))
+    })
+}
+
 /// Whether a sealed program may see a variable of this name and value.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
@@ -65,6 +107,14 @@ mod tests {
         .assert_eq(&text.join("\n"));
         #[cfg(target_os = "linux")]
         assert!(environment.iter().all(|(name, value)| is_harmless(name, value)));
+    }
+
+    #[test]
+    fn a_workbench_has_the_places_of_tools_and_no_keys() {
+        let names = ["PATH", "LC_ALL", "CARGO_HOME", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "LD_PRELOAD"];
+        let seen = workbench_environment(names.map(|name| (OsString::from(name), OsString::new())));
+        let seen: Vec<OsString> = seen.map(|(name, _)| name).collect();
+        assert_eq!(seen, ["PATH", "LC_ALL", "CARGO_HOME"]);
     }
 
     #[test]

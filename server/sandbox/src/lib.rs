@@ -14,7 +14,7 @@ mod support;
 mod walls;
 pub mod warden;
 
-pub use environment::rebuilt_environment;
+pub use environment::{rebuilt_environment, workbench_environment};
 pub use foreground::{Ending, run};
 pub use launch::{HELPER, Launch, enter, wrap};
 pub use private_folder::private_folder;

@@ -437,15 +437,23 @@ fn reading_commands_are_free_inside_the_workspace() {
 }
 
 #[test]
-fn in_an_untrusted_folder_every_command_is_asked_about_but_what_the_user_allowed() {
+fn in_an_untrusted_folder_every_command_is_asked_about_but_what_was_allowed_in_this_session() {
     tree().untrusted().rules(&["Bash(cargo test:*)"], &[], &[]).check(
         &["Look ls", "Look cat src/main.rs", "Bash cargo test", "Bash cargo build", "Read @W/src/main.rs"],
         expect![[r#"
             ASK   "Look ls": this folder is not trusted yet: every command is asked about
             ASK   "Look cat src/main.rs": this folder is not trusted yet: every command is asked about
-            allow "Bash cargo test": the rule `Bash(cargo test:*)` allows it
-            ASK   "Bash cargo build": the command may change something
+            ASK   "Bash cargo test": this folder is not trusted yet: every command is asked about
+            ASK   "Bash cargo build": this folder is not trusted yet: every command is asked about
             allow "Read @W/src/main.rs": it reads inside the workspace
+        "#]],
+    );
+    let mut tree = tree().untrusted();
+    tree.policy.session_rules = vec![Rule::parse("Bash(cargo test:*)").unwrap()];
+    tree.check(
+        &["Bash cargo test"],
+        expect![[r#"
+            allow "Bash cargo test": `Bash(cargo test:*)` was allowed for this session
         "#]],
     );
 }
