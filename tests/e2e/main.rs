@@ -23,6 +23,7 @@ mod sdk_types;
 mod slash_commands;
 mod slow;
 mod stream_faults;
+mod tasks;
 mod terminal;
 mod transcripts;
 mod walls;

@@ -18,6 +18,10 @@ type Bomb = Arc<Mutex<Option<String>>>;
 async fn start(files: &str) -> (LspClient, ModelServer, Fixture, Bomb) {
     let fixture = Fixture::new(files);
     trust(&fixture);
+    start_on(fixture).await
+}
+
+async fn start_on(fixture: Fixture) -> (LspClient, ModelServer, Fixture, Bomb) {
     let model = ModelServer::start().await;
     let bomb = Bomb::default();
     let armed = Arc::clone(&bomb);
@@ -128,6 +132,83 @@ async fn a_turn_that_panics_ends_with_words_and_the_next_one_runs() {
     }
     model.reply(Reply::text("fine"));
     assert_eq!(client.turn(&session, "and now?").await.stop_reason(), "endTurn");
+    client.shutdown().await;
+    model.finish();
+}
+
+/// Background work happens when it happens.
+async fn goes_off(bomb: &Bomb, point: &str) {
+    let gone = async {
+        while bomb.lock().unwrap().is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(20), gone).await;
+    assert!(waited.is_ok(), "{point} was not reached");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_in_the_background_that_panics_takes_nothing_with_it() {
+    let (client, model, _fixture, bomb) = start("//- a.txt\none\n").await;
+    client.on_request("reverie/permission/ask", |_| Answer::allow_once());
+    for (point, stop) in [
+        ("git", "endTurn"),
+        ("opening", "error"),
+        ("end of turn", "endTurn"),
+        ("sync", "endTurn"),
+        ("spend", "endTurn"),
+        ("look at Bash", "endTurn"),
+        ("background changes", "endTurn"),
+    ] {
+        *bomb.lock().unwrap() = Some(point.to_owned());
+        let session = client.new_session().await;
+        if point != "opening" {
+            let background = point == "background changes";
+            let command = json!({ "command": "touch b.txt", "run_in_background": background });
+            model.reply(Reply::tool("Bash", command));
+            model.reply(Reply::text("done"));
+        }
+        let turn = client.turn(&session, "go").await;
+        assert_eq!(turn.stop_reason(), stop, "{point}: {}", turn.events());
+        goes_off(&bomb, point).await;
+        model.reply(Reply::text("fine"));
+        let next = client.turn(&session, "and now?").await;
+        assert_eq!(next.stop_reason(), "endTurn", "{point}: {}", next.events());
+    }
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rewind_that_panics_is_an_error_and_the_session_goes_on() {
+    let (client, model, _fixture, bomb) = start("").await;
+    let session = client.new_session().await;
+    model.reply(Reply::text("one"));
+    client.turn(&session, "first").await;
+    let shown = client.request("reverie/session/resume", json!({ "sessionId": session })).await.unwrap();
+    let message = shown["messages"][0]["uuid"].clone();
+    *bomb.lock().unwrap() = Some("rewind".to_owned());
+    let params = json!({ "sessionId": session, "messageUuid": message });
+    client.request("reverie/session/rewind", params.clone()).await.unwrap_err();
+    goes_off(&bomb, "rewind").await;
+    client.request("reverie/session/rewind", params).await.expect("the next one works");
+    model.reply(Reply::text("two"));
+    assert_eq!(client.turn(&session, "again").await.stop_reason(), "endTurn");
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_about_trust_that_panics_is_not_asked_and_nothing_is_trusted() {
+    let fixture = Fixture::new("//- .claude/settings.json\n{\"permissions\": {\"allow\": [\"Bash\"]}}\n");
+    let (client, model, _fixture, bomb) = start_on(fixture).await;
+    *bomb.lock().unwrap() = Some("trust question".to_owned());
+    let session = client.new_session().await;
+    model.reply(Reply::text("hello"));
+    assert_eq!(client.turn(&session, "hello").await.stop_reason(), "endTurn");
+    goes_off(&bomb, "trust question").await;
+    let trust = client.request("reverie/trust/get", json!({})).await.unwrap();
+    assert_eq!(trust["status"], "untrusted");
     client.shutdown().await;
     model.finish();
 }

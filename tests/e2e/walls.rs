@@ -80,6 +80,12 @@ async fn a_folder_is_asked_about_once_and_trusted_from_the_next_prompt_on() {
     harness.fixture.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash\"]}}");
     let trust = harness.client.request("reverie/trust/get", json!({})).await.unwrap();
     assert_eq!(trust["status"], "changed", "{trust}");
+    let stale = json!({ "trusted": true, "digest": "of something else" });
+    let refused = harness.client.request("reverie/trust/set", stale).await.unwrap_err();
+    assert!(refused.message.contains("has changed meanwhile"), "{}", refused.message);
+    let shown = json!({ "trusted": true, "digest": trust["digest"] });
+    let accepted = harness.client.request("reverie/trust/set", shown).await.unwrap();
+    assert_eq!(accepted["status"], "trusted", "{accepted}");
     let trust = harness.client.request("reverie/trust/set", json!({ "trusted": false })).await.unwrap();
     assert_eq!(trust["status"], "untrusted", "{trust}");
     harness.finish().await;

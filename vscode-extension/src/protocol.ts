@@ -283,6 +283,16 @@ export interface ListSessionsResult {
   nextCursor?: string;
 }
 
+export interface ListTasksParams {
+  /** Only those of one session. */
+  sessionId?: string;
+}
+
+export interface ListTasksResult {
+  /** Oldest first; those that run, and the latest that have ended. */
+  tasks: Task[];
+}
+
 export type MessageKind = "text" | "thinking" | "toolUse" | "toolResult" | "attachment" | "notice";
 
 export type MessageRole = "user" | "assistant" | "system";
@@ -537,6 +547,8 @@ export interface SetTrustParams {
   /** Absolute; the first workspace folder if absent. */
   folder?: string;
   trusted: boolean;
+  /** Of what was shown to the user: if something else would run meanwhile, the folder is not trusted. */
+  digest?: string;
 }
 
 /** An effective setting and where its value came from. */
@@ -560,6 +572,27 @@ export interface SlashCommand {
 
 /** Why a turn ended. */
 export type StopReason = "endTurn" | "cancelled" | "maxRounds" | "budget" | "refused" | "blocked" | "error";
+
+export interface StopTaskParams {
+  taskId: string;
+}
+
+export interface Task {
+  taskId: string;
+  kind: TaskKind;
+  sessionId: string;
+  /** What it does: the command of a shell. */
+  title: string;
+  state: TaskState;
+  /** RFC 3339. */
+  startedAt: string;
+  /** How it ended, in words. */
+  detail?: string;
+}
+
+export type TaskKind = "shell";
+
+export type TaskState = "running" | "completed" | "failed" | "killed";
 
 /** One line of the todo list. */
 export interface TodoItem {
@@ -614,6 +647,12 @@ export interface TrustResult {
   status: TrustStatus;
   /** What in it would run programs or loosen settings. */
   items: TrustItem[];
+  /** Of a changed folder: what changed, in words. */
+  changes?: string[];
+  /** Why the folder cannot be trusted at all, in words. */
+  cannot?: string;
+  /** Names the items as they are; to be sent back with `reverie/trust/set`. */
+  digest: string;
 }
 
 export type TrustStatus = "trusted" | "untrusted" | "changed";
@@ -746,6 +785,10 @@ export interface ClientRequests {
   "reverie/trust/get": { params: GetTrustParams; result: TrustResult };
   /** Trusts a folder as its files are now, or takes the trust back. */
   "reverie/trust/set": { params: SetTrustParams; result: TrustResult };
+  /** Lists what runs beside the conversation: commands in the background. */
+  "reverie/tasks/list": { params: ListTasksParams; result: ListTasksResult };
+  /** Ends a task and all it has started; one that has ended already stays as it is. */
+  "reverie/tasks/stop": { params: StopTaskParams; result: Empty };
   /** Says what fills the context window and what changed it so far. */
   "reverie/context/report": { params: ContextReportParams; result: ContextReportResult };
   /** Lists the models, and which of them can be used as things are. */

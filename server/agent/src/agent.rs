@@ -6,17 +6,18 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
 use conversation::{Format as ExportFormat, Hit, Query, Record, SessionId, Stamp, Strategy, Transcript};
 use serde_json::Value;
 use settings::{Trust, directories};
+use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::{
-    commands,
+    cleaner, commands,
     doctor::{self, Repair},
     event::AgentEvent,
     files, git, report,
@@ -37,6 +38,8 @@ pub struct Agent {
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
     /// Turns, and whatever else ends with the server.
     pub(crate) turns: tokio_util::task::TaskTracker,
+    /// Started with the first session.
+    cleaner: OnceLock<AbortOnDropHandle<()>>,
 }
 
 impl Agent {
@@ -45,6 +48,7 @@ impl Agent {
             shared: Arc::new(Shared::new(dependencies)),
             sessions: Mutex::new(HashMap::new()),
             turns: tokio_util::task::TaskTracker::new(),
+            cleaner: OnceLock::new(),
         })
     }
 
@@ -58,7 +62,7 @@ impl Agent {
     }
 
     /// Nothing reaches the disk before the first prompt.
-    pub fn new_session(&self, new: NewSession) -> Result<SessionId, AgentError> {
+    pub fn new_session(self: &Arc<Self>, new: NewSession) -> Result<SessionId, AgentError> {
         let cwd = self.session_folder(new.cwd)?;
         let mode = match new.mode.as_deref() {
             None => None,
@@ -84,10 +88,14 @@ impl Agent {
             state,
             Vec::new(),
         );
-        *session.git.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(tokio::spawn(git::read(cwd.clone(), loaded.trust.is_trusted())));
+        let (faults, trusted) = (self.shared.faults.clone(), loaded.trust.is_trusted());
+        let reading = git::read(cwd.clone(), trusted);
+        *session.git.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(async move {
+            faults.reach("git");
+            reading.await
+        }));
         self.shared.extensions.keep(&self.shared, &cwd, &loaded);
-        self.open().insert(id.clone(), session);
+        self.keep_open(session);
         Ok(id)
     }
 
@@ -113,7 +121,7 @@ impl Agent {
         }
         let (session, resumed) = store::open(&self.shared, id, strategy, branch, |cwd| self.stamp(id, cwd))?;
         self.shared.extensions.keep(&self.shared, &session.cwd, &self.shared.settings(&session.cwd));
-        self.open().insert(id.clone(), session);
+        self.keep_open(session);
         Ok(resumed)
     }
 
@@ -189,9 +197,27 @@ impl Agent {
         Ok(settings::trust::state(&self.shared.environment, &folder))
     }
 
-    pub fn set_trust(&self, folder: Option<PathBuf>, trusted: bool) -> Result<Trust, AgentError> {
+    /// `shown`: the digest of what the user has seen.
+    pub fn set_trust(
+        &self,
+        folder: Option<PathBuf>,
+        trusted: bool,
+        shown: Option<&str>,
+    ) -> Result<Trust, AgentError> {
         let folder = self.session_folder(folder)?;
-        settings::trust::set(&self.shared.environment, &folder, trusted).map_err(|error| match error.kind() {
+        let environment = &self.shared.environment;
+        let set = match shown {
+            Some(shown) if trusted => {
+                let now = settings::trust::state(environment, &folder);
+                if now.digest() != shown {
+                    let words = "what the folder would run has changed meanwhile; look at it again";
+                    return Err(AgentError::Invalid(words.to_owned()));
+                }
+                settings::trust::accept(environment, &now)
+            }
+            _ => settings::trust::set(environment, &folder, trusted),
+        };
+        set.map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidInput => AgentError::Invalid(error.to_string()),
             _ => AgentError::Unavailable(format!("the trust could not be written down: {error}")),
         })
@@ -300,8 +326,18 @@ impl Agent {
         }
     }
 
+    fn keep_open(self: &Arc<Self>, session: Arc<Session>) {
+        self.open().insert(session.id.clone(), session);
+        let agent = Arc::downgrade(self);
+        self.cleaner.get_or_init(|| AbortOnDropHandle::new(tokio::spawn(cleaner::run(agent))));
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sessions_here(&self) -> Vec<Arc<Session>> {
+        self.open().values().cloned().collect()
     }
 
     pub(crate) fn session(&self, id: &SessionId) -> Result<Arc<Session>, AgentError> {

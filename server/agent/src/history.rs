@@ -136,7 +136,9 @@ impl History {
             return;
         }
         let ended = session.shell.jobs().iter().all(|job| job.status != tools::JobStatus::Running);
+        let faults = session.shared.faults.clone();
         let looked = tokio::task::spawn_blocking(move || {
+            faults.reach("background changes");
             let mut observed = Vec::new();
             let mut going_on = Vec::new();
             for running in running {

@@ -4,6 +4,7 @@
 
 pub mod agent;
 mod attachments;
+mod cleaner;
 mod commands;
 mod doctor;
 pub mod event;
@@ -23,6 +24,7 @@ mod shared;
 mod spend;
 mod store;
 mod stream;
+mod tasks;
 mod tool_call;
 mod tool_round;
 mod turn;
@@ -38,8 +40,10 @@ pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, T
 pub use faults::Faults;
 pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion};
 pub use settings::{Trust, TrustState};
+pub use tasks::Task;
 pub use tools::{
     Display, EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, Severity, SymbolQuery, TodoStatus,
+    shell::JobStatus,
 };
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, LedgerEntry,

@@ -157,6 +157,7 @@ async fn render(
     let (session, settings, model) = (Arc::clone(session), settings.clone(), spec.clone());
     let toolbox = toolbox.clone();
     let rendered = tokio::task::spawn_blocking(move || {
+        session.shared.faults.reach("opening");
         // Created before the model is told that it exists.
         let memory_dir =
             session.memory_dir.as_deref().filter(|dir| match crate::files::create_private_dir(dir) {

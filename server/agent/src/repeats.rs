@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use cache::{Priority, Statistics, WorkingMemory};
+use cache::{Pressure, Priority, Statistics, WorkingMemory};
 use conversation::{Block, Body, Message, ResultContent};
 use uuid::Uuid;
 
@@ -43,6 +43,11 @@ impl Repeats {
     /// The message has the whole text that a Read with this input has returned.
     pub fn shown(&self, input: String, message: Uuid, now: Instant) {
         self.lock().put(input, message, Priority::Normal, now);
+    }
+
+    /// Forgets what was idle for too long, and says how many that were.
+    pub fn clean(&self, now: Instant, pressure: Pressure) -> usize {
+        self.lock().clean(now, pressure)
     }
 
     pub fn statistics(&self) -> Statistics {

@@ -75,6 +75,7 @@ impl Agent {
         let session = self.session(id)?;
         let alone = self.alone_in(&session)?;
         let rewinding = self.turns.spawn(async move {
+            session.shared.faults.reach("rewind");
             let outcome = history::rewind(&session, message, restore_files, force).await;
             drop(alone);
             outcome
@@ -139,8 +140,15 @@ impl Agent {
             // On a task of its own: a panic ends this turn, with words, and nothing else.
             let running = tokio::spawn(run_turn(Arc::clone(&session), turn.clone(), prompt, cancel));
             let end = running.await.unwrap_or_else(|error| panicked(&session, &error));
-            session.record_read_files();
-            session.sync_in_background();
+            let closing = Arc::clone(&session);
+            let closed = tokio::spawn(async move {
+                closing.shared.faults.reach("end of turn");
+                closing.record_read_files();
+                closing.sync_in_background();
+            });
+            if let Err(error) = closed.await {
+                tracing::error!(%error, session = %session.id, "the end of a turn panicked");
+            }
             agent.let_go(&session, Some((&turn, end)));
             session.history.settle(&session, Some(&turn)).await;
         });

@@ -10,7 +10,9 @@ pub async fn run(change: Option<bool>, scope: Scope) -> anyhow::Result<u8> {
     let client = Client::start(&folder, None, opening::capabilities()).await?;
     let named = Some(folder.to_string_lossy().into_owned());
     let answer = match change {
-        Some(trusted) => client.call::<method::TrustSet>(&SetTrustParams { folder: named, trusted }).await,
+        Some(trusted) => {
+            client.call::<method::TrustSet>(&SetTrustParams { folder: named, trusted, digest: None }).await
+        }
         None => client.call::<method::TrustGet>(&GetTrustParams { folder: named }).await,
     };
     client.stop().await;
@@ -32,13 +34,19 @@ fn show(terminal: &mut Terminal, trust: &TrustResult) {
             format!("{} was trusted, but what it would run has changed since.", trust.folder)
         }
     });
+    for change in &trust.changes {
+        terminal.line(&format!("  {change}"));
+    }
+    if let Some(why) = &trust.cannot {
+        terminal.line(&format!("It cannot be trusted: {why}."));
+    }
     if !trust.items.is_empty() {
         terminal.line("Its own files would:");
     }
     for item in &trust.items {
         terminal.line(&format!("  {} ({}, {})", item.detail, item.kind, item.path));
     }
-    if trust.status != TrustStatus::Trusted {
+    if trust.status != TrustStatus::Trusted && trust.cannot.is_none() {
         terminal.line("Trust it as it is now with: reverie trust --yes");
     }
 }

@@ -8,6 +8,7 @@ mod context;
 mod history;
 mod info;
 mod session;
+mod task;
 mod trust;
 
 use std::panic::AssertUnwindSafe;
@@ -36,6 +37,8 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.commands.list", ClientRequest::CommandsList),
     ("reverie.trust.get", ClientRequest::TrustGet),
     ("reverie.trust.set", ClientRequest::TrustSet),
+    ("reverie.tasks.list", ClientRequest::TasksList),
+    ("reverie.tasks.stop", ClientRequest::TasksStop),
     ("reverie.doctor", ClientRequest::Doctor),
     ("reverie.context.report", ClientRequest::ContextReport),
 ];
@@ -90,6 +93,8 @@ pub(crate) fn dispatch(
             }
             ClientRequest::TrustGet => call::<method::TrustGet, _>(params, |p| trust::get(server, p)).await,
             ClientRequest::TrustSet => call::<method::TrustSet, _>(params, |p| trust::set(server, p)).await,
+            ClientRequest::TasksList => call::<method::TasksList, _>(params, |p| task::list(server, p)).await,
+            ClientRequest::TasksStop => call::<method::TasksStop, _>(params, |p| task::stop(server, p)).await,
             ClientRequest::ContextReport => {
                 call::<method::ContextReport, _>(params, |p| context::report(server, p)).await
             }

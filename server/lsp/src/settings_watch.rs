@@ -21,13 +21,15 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use workspace::{Encoding, Workspace};
 
-use crate::{frontend::EditorFrontend, server::Server, uri};
+use crate::{Faults, frontend::EditorFrontend, server::Server, uri};
 use eyes::Eyes;
 
 /// Changes come in flocks: an editor writes a file in several steps.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 /// How often the files are looked at where the system does not tell of changes.
 const POLL: Duration = Duration::from_secs(2);
+/// Between two looks that panicked.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 const MOST_FOLDERS: usize = 16;
 const MOST_DIAGNOSTICS: usize = 100;
 
@@ -54,6 +56,7 @@ pub(crate) fn begin(server: &Server) {
             workspace: server.workspace().clone(),
             frontend: Arc::clone(server.frontend()),
             encoding: client.encoding,
+            faults: server.faults().clone(),
         };
         AbortOnDropHandle::new(tokio::spawn(task.run(Arc::clone(&watch.changed))))
     });
@@ -102,6 +105,7 @@ struct Task {
     workspace: Workspace,
     frontend: Arc<EditorFrontend>,
     encoding: Encoding,
+    faults: Faults,
 }
 
 /// What the client shows for a file: under which URI, and what.
@@ -116,19 +120,30 @@ impl Task {
         let this = Arc::new(self);
         let mut eyes = Eyes::new(Arc::clone(&changed));
         let mut shown = BTreeMap::new();
+        let mut pause = POLL;
         loop {
             let task = Arc::clone(&this);
             let looked = tokio::task::spawn_blocking(move || {
+                task.faults.reach("settings watch");
                 // First the watch, then the look: what changes in between is seen again.
                 eyes.turn_to(&task.files());
                 (task.diagnostics(), eyes)
             });
-            let Ok((found, back)) = looked.await else {
-                tracing::error!("the settings files could not be looked at");
-                return;
-            };
-            eyes = back;
-            this.publish(found, &mut shown);
+            match looked.await {
+                Ok((found, back)) => {
+                    eyes = back;
+                    pause = POLL;
+                    this.publish(found, &mut shown);
+                }
+                // Looks again, each time later.
+                Err(error) => {
+                    tracing::error!(%error, "looking at the settings files panicked");
+                    eyes = Eyes::new(Arc::clone(&changed));
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    continue;
+                }
+            }
             while !eyes.are_open() {
                 tokio::select! {
                     () = changed.notified() => break,

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    Options,
+    Faults, Options,
     framing::{Frame, FrameReader},
     outbound::Outbound,
     server::Server,
@@ -32,21 +32,30 @@ pub(crate) struct TestClient {
 
 /// A server that reads nothing outside `home`.
 pub(crate) fn server_in(home: &TempDir, outbound: Outbound) -> Server {
+    server_with(home, outbound, Faults::default())
+}
+
+fn server_with(home: &TempDir, outbound: Outbound, faults: Faults) -> Server {
     let options = Options {
         environment: settings::Environment::new(home.path().to_owned(), []),
         cwd: home.path().to_owned(),
         command_line_settings: None,
         watch_parent: true,
-        faults: crate::Faults::default(),
+        faults,
     };
     Server::new(options, outbound)
 }
 
 impl TestClient {
     pub(crate) fn start() -> Self {
+        Self::failing(Faults::default())
+    }
+
+    /// A server that panics where it is told to.
+    pub(crate) fn failing(faults: Faults) -> Self {
         let home = TempDir::new().unwrap();
         let outbound = Outbound::default();
-        let server = server_in(&home, outbound.clone());
+        let server = server_with(&home, outbound.clone(), faults);
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (reader, writer) = tokio::io::split(ours);
         let (input, output) = tokio::io::split(theirs);

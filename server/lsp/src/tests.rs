@@ -48,6 +48,8 @@ async fn initialize_says_what_the_server_can_do() {
                 "reverie.commands.list",
                 "reverie.trust.get",
                 "reverie.trust.set",
+                "reverie.tasks.list",
+                "reverie.tasks.stop",
                 "reverie.doctor",
                 "reverie.context.report"
               ]
@@ -89,6 +91,8 @@ async fn initialize_says_what_the_server_can_do() {
                   "reverie/commands/list",
                   "reverie/trust/get",
                   "reverie/trust/set",
+                  "reverie/tasks/list",
+                  "reverie/tasks/stop",
                   "reverie/context/report",
                   "reverie/models/list",
                   "reverie/settings/get",

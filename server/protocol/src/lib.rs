@@ -14,6 +14,7 @@ pub mod info;
 pub mod method;
 pub mod position;
 pub mod session;
+pub mod task;
 pub mod trust;
 pub mod update;
 
@@ -50,6 +51,7 @@ pub use session::{
     PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
     ResumeStrategy, SessionMessage, SessionSummary,
 };
+pub use task::{ListTasksParams, ListTasksResult, StopTaskParams, Task, TaskKind, TaskState};
 pub use trust::{GetTrustParams, SetTrustParams, TrustItem, TrustResult, TrustStatus};
 pub use update::{
     NoticeLevel, SessionUpdateParams, StopReason, TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,

@@ -28,6 +28,7 @@ use crate::{
         NewSessionParams, NewSessionResult, PromptSessionParams, PromptSessionResult, RenameSessionParams,
         ResumeSessionParams, ResumeSessionResult,
     },
+    task::{ListTasksParams, ListTasksResult, StopTaskParams},
     trust::{GetTrustParams, SetTrustParams, TrustResult},
     update::SessionUpdateParams,
 };
@@ -298,13 +299,24 @@ methods! {
         TrustGet = "reverie/trust/get": GetTrustParams => TrustResult,
         errors [INVALID_PARAMS],
         example r#"{}"#
-            => r#"{"folder": "/home/ada/engine", "status": "untrusted", "items": [{"kind": "mcp", "path": "/home/ada/engine/.mcp.json", "detail": "runs `npx engine-mcp`"}]}"#;
+            => r#"{"folder": "/home/ada/engine", "status": "untrusted", "items": [{"kind": "mcp", "path": "/home/ada/engine/.mcp.json", "detail": "runs `npx engine-mcp`"}], "digest": "9f2c"}"#;
 
         /// Trusts a folder as its files are now, or takes the trust back.
         TrustSet = "reverie/trust/set": SetTrustParams => TrustResult,
         errors [INVALID_PARAMS, UNAVAILABLE],
-        example r#"{"folder": "/home/ada/engine", "trusted": true}"#
-            => r#"{"folder": "/home/ada/engine", "status": "trusted", "items": []}"#;
+        example r#"{"folder": "/home/ada/engine", "trusted": true, "digest": "9f2c"}"#
+            => r#"{"folder": "/home/ada/engine", "status": "trusted", "items": [], "digest": "9f2c"}"#;
+
+        /// Lists what runs beside the conversation: commands in the background.
+        TasksList = "reverie/tasks/list": ListTasksParams => ListTasksResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        example r#"{}"#
+            => r#"{"tasks": [{"taskId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/bash_1", "kind": "shell", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "npm start", "state": "running", "startedAt": "2026-03-01T09:30:00Z"}]}"#;
+
+        /// Ends a task and all it has started; one that has ended already stays as it is.
+        TasksStop = "reverie/tasks/stop": StopTaskParams => Empty,
+        errors [INVALID_PARAMS],
+        example r#"{"taskId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/bash_1"}"# => r#"{}"#;
 
         /// Says what fills the context window and what changed it so far.
         ContextReport = "reverie/context/report": ContextReportParams => ContextReportResult,

@@ -16,6 +16,9 @@ pub struct SetTrustParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     pub trusted: bool,
+    /// Of what was shown to the user: if something else would run meanwhile, the folder is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// What the user has said about a folder, and what would follow from trusting it.
@@ -26,6 +29,14 @@ pub struct TrustResult {
     pub status: TrustStatus,
     /// What in it would run programs or loosen settings.
     pub items: Vec<TrustItem>,
+    /// Of a changed folder: what changed, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
+    /// Why the folder cannot be trusted at all, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cannot: Option<String>,
+    /// Names the items as they are; to be sent back with `reverie/trust/set`.
+    pub digest: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -59,6 +59,13 @@ impl Trust {
     pub fn is_trusted(&self) -> bool {
         self.status == TrustState::Trusted
     }
+
+    /// Names all that would run, as it is now.
+    pub fn digest(&self) -> String {
+        let parts: Vec<String> =
+            self.items.iter().flat_map(|item| [item.key(), item.digest.clone()]).collect();
+        digest::of_parts(parts.iter().map(String::as_str))
+    }
 }
 
 impl TrustItem {

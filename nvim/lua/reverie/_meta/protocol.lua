@@ -196,6 +196,12 @@
 ---@field sessions reverie.SessionSummary[] Newest first.
 ---@field nextCursor? string Absent on the last page.
 
+---@class reverie.ListTasksParams
+---@field sessionId? string Only those of one session.
+
+---@class reverie.ListTasksResult
+---@field tasks reverie.Task[] Oldest first; those that run, and the latest that have ended.
+
 ---@alias reverie.MessageKind 'text'|'thinking'|'toolUse'|'toolResult'|'attachment'|'notice'
 
 ---@alias reverie.MessageRole 'user'|'assistant'|'system'
@@ -378,6 +384,7 @@
 ---@class reverie.SetTrustParams
 ---@field folder? string Absolute; the first workspace folder if absent.
 ---@field trusted boolean
+---@field digest? string Of what was shown to the user: if something else would run meanwhile, the folder is not trusted.
 
 ---An effective setting and where its value came from.
 ---@class reverie.Setting
@@ -394,6 +401,22 @@
 
 ---Why a turn ended.
 ---@alias reverie.StopReason 'endTurn'|'cancelled'|'maxRounds'|'budget'|'refused'|'blocked'|'error'
+
+---@class reverie.StopTaskParams
+---@field taskId string
+
+---@class reverie.Task
+---@field taskId string
+---@field kind reverie.TaskKind
+---@field sessionId string
+---@field title string What it does: the command of a shell.
+---@field state reverie.TaskState
+---@field startedAt string RFC 3339.
+---@field detail? string How it ended, in words.
+
+---@alias reverie.TaskKind 'shell'
+
+---@alias reverie.TaskState 'running'|'completed'|'failed'|'killed'
 
 ---One line of the todo list.
 ---@class reverie.TodoItem
@@ -436,6 +459,9 @@
 ---@field folder string Absolute.
 ---@field status reverie.TrustStatus
 ---@field items reverie.TrustItem[] What in it would run programs or loosen settings.
+---@field changes? string[] Of a changed folder: what changed, in words.
+---@field cannot? string Why the folder cannot be trusted at all, in words.
+---@field digest string Names the items as they are; to be sent back with `reverie/trust/set`.
 
 ---@alias reverie.TrustStatus 'trusted'|'untrusted'|'changed'
 
@@ -542,6 +568,8 @@
 ---| '"reverie/commands/list"' # Lists what a prompt may begin with: built-in commands, command files and skills.
 ---| '"reverie/trust/get"' # Says whether a folder is trusted, and what trusting it would let run.
 ---| '"reverie/trust/set"' # Trusts a folder as its files are now, or takes the trust back.
+---| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background.
+---| '"reverie/tasks/stop"' # Ends a task and all it has started; one that has ended already stays as it is.
 ---| '"reverie/context/report"' # Says what fills the context window and what changed it so far.
 ---| '"reverie/models/list"' # Lists the models, and which of them can be used as things are.
 ---| '"reverie/settings/get"' # Tells every effective setting and where its value came from.

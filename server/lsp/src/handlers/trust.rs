@@ -17,13 +17,16 @@ pub(super) async fn get(server: Server, params: GetTrustParams) -> jsonrpc::Resu
 pub(super) async fn set(server: Server, params: SetTrustParams) -> jsonrpc::Result<TrustResult> {
     server
         .agent()
-        .set_trust(params.folder.map(PathBuf::from), params.trusted)
+        .set_trust(params.folder.map(PathBuf::from), params.trusted, params.digest.as_deref())
         .map(result)
         .map_err(super::error)
 }
 
 fn result(trust: Trust) -> TrustResult {
     TrustResult {
+        digest: trust.digest(),
+        changes: trust.changes,
+        cannot: trust.cannot,
         folder: path_text(&trust.folder),
         status: match trust.status {
             TrustState::Trusted => TrustStatus::Trusted,

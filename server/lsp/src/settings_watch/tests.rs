@@ -11,7 +11,10 @@ struct Editor {
 
 impl Editor {
     async fn start(files: &[(&str, &str)], encodings: &[&str]) -> Self {
-        let mut client = TestClient::start();
+        Self::start_with(TestClient::start(), files, encodings).await
+    }
+
+    async fn start_with(mut client: TestClient, files: &[(&str, &str)], encodings: &[&str]) -> Self {
         fs::create_dir_all(client.home.path().join("project")).unwrap();
         for (name, text) in files {
             write(&client, name, text);
@@ -192,4 +195,16 @@ async fn a_client_that_shows_none_is_told_none() {
     client.notify("initialized", json!({})).await;
     client.request("shutdown", Value::Null).await;
     assert_eq!(client.finish_writing().await, [] as [Value; 0]);
+}
+
+#[tokio::test]
+async fn a_look_that_panics_is_not_the_last() {
+    let first = std::sync::atomic::AtomicBool::new(true);
+    let faults = crate::Faults::new(move |point| {
+        let panics = point == "settings watch" && first.swap(false, std::sync::atomic::Ordering::SeqCst);
+        assert!(!panics, "a test lets {point} panic");
+    });
+    let files = [(USER, "{\"maxRounds\": 0}")];
+    let mut editor = Editor::start_with(TestClient::failing(faults), &files, &[]).await;
+    assert_eq!(editor.diagnostics(USER).await, "0:14-0:15 [2] maxRounds: must be more than 0");
 }
