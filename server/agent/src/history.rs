@@ -91,7 +91,7 @@ impl History {
                 }
             };
         }
-        let Access::Write { path } = access else { return Watched::Nothing };
+        let Access::Write { path, .. } = access else { return Watched::Nothing };
         let (store, path) = (Arc::clone(&self.store), path.clone());
         let buffer = self.workspace.document_text(&path);
         match tokio::task::spawn_blocking(move || store.before_write(&path)).await {

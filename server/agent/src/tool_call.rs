@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use permissions::{Access, Decision, Mode, Rule};
+use permissions::{Decision, Mode, Rule};
 use serde_json::Value;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -118,9 +118,7 @@ async fn permitted(
     };
     let mut context = tool_context(handle, id, cancel.clone());
     let access = tool.access(&input, &context).map_err(|ToolFailure(words)| Outcome::failed(words))?;
-    if let Access::Command { judged, .. } = &access {
-        context.judged.clone_from(judged);
-    }
+    context.binds_to(&access);
     let decision = handle.decide(name, &access);
     tracing::info!(target: "permission", session = %handle.session.id, tool = name, ?access, ?decision);
     match decision {
@@ -219,6 +217,7 @@ fn tool_context(handle: &TurnHandle, tool_use_id: &str, cancel: CancellationToke
         workspace: session.shared.workspace.clone(),
         may_read: handle.may_read(),
         not_denied: handle.not_denied(),
+        target: None,
         fetch: handle.fetch_policy(),
         reads: Arc::clone(&session.reads),
         shell: Arc::clone(&session.shell),

@@ -2,37 +2,30 @@
 
 use std::path::PathBuf;
 
+use crate::paths::{clean, follow};
+
 /// One per call; paths are absolute and lexically clean (no `.` or `..`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Touches nothing but the session itself (todo list, a question to the user, a background job's output).
     Session,
     /// Reads this file, or searches below this folder.
-    Read {
-        path: PathBuf,
-    },
+    Read { path: PathBuf },
+    /// Writes this file; made by [`Access::write`].
     Write {
         path: PathBuf,
+        /// Where the path leads: what is judged, and what is to be written, even if it leads elsewhere by then. `None`
+        /// where a link in it leads nowhere.
+        real: Option<PathBuf>,
     },
     /// Runs a shell line; `judged` when it was judged to change nothing.
-    Command {
-        command: String,
-        judged: Option<Judged>,
-    },
+    Command { command: String, judged: Option<Judged> },
     /// Fetches a page. `host` is the URL's, without a port.
-    Fetch {
-        url: String,
-        host: String,
-    },
+    Fetch { url: String, host: String },
     /// Lets the model's provider search the web.
-    Search {
-        query: String,
-    },
+    Search { query: String },
     /// Calls a tool of another program, such as `mcp__server__tool`; `read_only` is what that program says.
-    External {
-        tool: String,
-        read_only: bool,
-    },
+    External { tool: String, read_only: bool },
 }
 
 /// A shell line that was found to change nothing.
@@ -61,6 +54,11 @@ pub enum Reach {
 }
 
 impl Access {
+    pub fn write(path: PathBuf) -> Self {
+        let real = follow(&clean(&path));
+        Self::Write { path, real }
+    }
+
     /// Calls that change nothing may run together, and before the response they are part of has ended. What touches
     /// the session changes it, or takes something from it that cannot be taken twice: its turn matters.
     pub fn is_read_only(&self) -> bool {
@@ -88,7 +86,7 @@ mod tests {
         assert!(!command(None).is_read_only());
         assert!(external(true).is_read_only());
         assert!(!external(false).is_read_only());
-        assert!(!Access::Write { path: PathBuf::from("/a") }.is_read_only());
+        assert!(!Access::write(PathBuf::from("/a")).is_read_only());
         assert!(!Access::Session.is_read_only());
     }
 }

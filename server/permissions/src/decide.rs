@@ -46,7 +46,8 @@ const SERVER_OWNED: &[&str] = &[".history", ".consolidate-lock"];
 
 pub fn decide(tool: &str, access: &Access, policy: &Policy) -> Decision {
     let place = match access {
-        Access::Read { path } | Access::Write { path } => Some(Place::of(path)),
+        Access::Read { path } => Some(Place::of(path)),
+        Access::Write { path, real } => Some(Place::seen(path, real.as_deref())),
         Access::Session
         | Access::Command { .. }
         | Access::Fetch { .. }
@@ -120,7 +121,7 @@ impl Call<'_> {
     fn by_itself(&self) -> Decision {
         match (self.access, &self.place) {
             (Access::Read { path }, Some(place)) => self.read(path, place),
-            (Access::Write { path }, Some(place)) => self.write(path, place),
+            (Access::Write { path, .. }, Some(place)) => self.write(path, place),
             (Access::Command { .. }, _) if self.policy.untrusted => {
                 ask("this folder is not trusted yet: every command is asked about")
             }

@@ -31,6 +31,11 @@ impl Place {
         Self { written, real }
     }
 
+    /// Where `path` led to when that was looked up.
+    pub(crate) fn seen(path: &Path, real: Option<&Path>) -> Self {
+        Self { written: clean(path), real: real.map(Path::to_owned) }
+    }
+
     /// Whether it really lies in one of the folders, whatever the links on the way.
     pub(crate) fn is_inside(&self, folders: &[PathBuf]) -> bool {
         folders.iter().any(|folder| self.below(folder).is_some())

@@ -58,8 +58,8 @@ pub fn suggest_rule(tool: &str, access: &Access, policy: &Policy) -> String {
         Access::Search { .. } => "WebSearch".to_owned(),
         Access::External { tool, .. } => tool.clone(),
         Access::Command { command, .. } => format!("Bash({})", suggest_command(command)),
-        Access::Write { path } => {
-            let place = Place::of(path);
+        Access::Write { path, real } => {
+            let place = Place::seen(path, real.as_deref());
             let whole_folder = protected_part(&place).is_none();
             format!("Edit({})", suggest_path(&place, path.parent().filter(|_| whole_folder), policy))
         }

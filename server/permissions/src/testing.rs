@@ -81,9 +81,9 @@ impl Tree {
         match kind {
             "Read" => ("Read", Access::Read { path: rest.into() }),
             "Grep" => ("Grep", Access::Read { path: rest.into() }),
-            "Write" => ("Write", Access::Write { path: rest.into() }),
-            "Edit" => ("Edit", Access::Write { path: rest.into() }),
-            "MultiEdit" => ("MultiEdit", Access::Write { path: rest.into() }),
+            "Write" => ("Write", Access::write(rest.into())),
+            "Edit" => ("Edit", Access::write(rest.into())),
+            "MultiEdit" => ("MultiEdit", Access::write(rest.into())),
             "Bash" => ("Bash", Access::Command { command: rest, judged: None }),
             "Look" => ("Bash", self.judged(rest)),
             "Fetch" => ("WebFetch", Access::Fetch { url: format!("https://{rest}/page"), host: rest }),

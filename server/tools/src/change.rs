@@ -78,7 +78,10 @@ pub(crate) async fn write(
         Some(file) => (file.text, Basis::Unchanged(file.fingerprint)),
         None => (String::new(), Basis::NewFile),
     };
-    let written = context.workspace.write(path, new_text, basis, &format!("Reverie: {name}")).await;
+    let Some(target) = &context.target else {
+        return Err(ToolFailure(format!("{name} was not changed: a link in its path leads nowhere")));
+    };
+    let written = context.workspace.write(target, new_text, basis, &format!("Reverie: {name}")).await;
     let written = written.map_err(|error| match error {
         WriteError::Changed => modified(&name),
         WriteError::Exists => {

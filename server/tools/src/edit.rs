@@ -53,7 +53,7 @@ impl Typed for Edit {
     type Input = Input;
 
     fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
-        Ok(Access::Write { path: context.resolve("file_path", &input.file_path)? })
+        Ok(Access::write(context.resolve("file_path", &input.file_path)?))
     }
 
     fn preview(input: &Input, context: &ToolContext) -> Option<Preview> {

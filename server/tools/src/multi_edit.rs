@@ -34,7 +34,7 @@ impl Typed for MultiEdit {
     }
 
     fn access(input: &Input, context: &ToolContext) -> Result<Access, ToolFailure> {
-        Ok(Access::Write { path: context.resolve("file_path", &input.file_path)? })
+        Ok(Access::write(context.resolve("file_path", &input.file_path)?))
     }
 
     fn preview(input: &Input, context: &ToolContext) -> Option<Preview> {

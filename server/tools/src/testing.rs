@@ -48,6 +48,7 @@ impl Bench {
             shell: Shell::with_environment(cwd.clone(), vec![("PATH".into(), "/usr/bin:/bin".into())]),
             may_read: Arc::new(|_| true),
             not_denied: Arc::new(|_| true),
+            target: None,
             fetch: FetchPolicy::default(),
             todos: Todos::new(),
             judged: None,
@@ -126,11 +127,17 @@ impl Bench {
     }
 
     pub(crate) async fn run(&self, tool: &dyn Tool, input: Value) -> Outcome {
-        let result = match tool.access(&input, &self.context) {
-            Ok(_) => tool.run(input, self.context.clone()).await,
-            Err(failure) => Err(failure),
-        };
-        Outcome { result, cwd: self.context.cwd.clone() }
+        match tool.access(&input, &self.context) {
+            Ok(access) => self.run_judged(tool, input, &access).await,
+            Err(failure) => Outcome { result: Err(failure), cwd: self.context.cwd.clone() },
+        }
+    }
+
+    /// Runs a call whose access was taken, and judged, before.
+    pub(crate) async fn run_judged(&self, tool: &dyn Tool, input: Value, access: &Access) -> Outcome {
+        let mut context = self.context.clone();
+        context.binds_to(access);
+        Outcome { result: tool.run(input, context).await, cwd: self.context.cwd.clone() }
     }
 }
 

@@ -72,6 +72,8 @@ pub struct ToolContext {
     pub may_read: MayRead,
     /// Whether no rule denies this file: enough below a folder that the user was asked about by name.
     pub not_denied: MayRead,
+    /// The real path of the one file that the call may write, as it was judged; see [`ToolContext::binds_to`].
+    pub target: Option<PathBuf>,
     /// What the model has read, and thereby may change.
     pub reads: Arc<ReadState>,
     pub shell: Arc<Shell>,
@@ -104,6 +106,16 @@ impl ToolContext {
             )));
         }
         Ok(permissions::paths::clean(&self.cwd.join(path)))
+    }
+
+    /// Binds the call to what is judged: links that change between the decision and the write lead it nowhere else, and
+    /// a command that was found harmless runs as it was found.
+    pub fn binds_to(&mut self, access: &Access) {
+        match access {
+            Access::Write { real, .. } => self.target.clone_from(real),
+            Access::Command { judged, .. } => self.judged.clone_from(judged),
+            _ => {}
+        }
     }
 
     /// A path as it is shown: relative inside the session's folder, whole outside.

@@ -7,16 +7,18 @@
 
 mod names;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fsync, mkdirat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fsync, statat, unlinkat};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::folder::{self, Missing};
 use crate::temporary::Temporary;
 
 /// The longest path the kernel takes, with the NUL at its end.
@@ -25,8 +27,8 @@ const LONGEST_PATH: usize = 4096;
 const DEEPEST: usize = 16;
 /// More than any memory has.
 const LARGEST: u64 = 16 << 20;
-/// How often a path that is being renamed under our feet is tried again.
-const TRIES: usize = 64;
+/// New folders are nobody else's to read.
+const MAKE: Missing = Missing::Make(Mode::RWXU);
 
 /// A folder below which a background agent may write.
 #[derive(Debug)]
@@ -75,8 +77,7 @@ impl Beneath {
     /// The folder must exist. Links on the way to it are followed now and never again.
     pub fn open(root: &Path) -> io::Result<Self> {
         let resolved = root.canonicalize()?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let handle = openat(CWD, &resolved, flags, Mode::empty())?;
+        let handle = folder::reach(&resolved, Missing::Fail)?;
         Ok(Self { handle, names: [std::path::absolute(root)?, resolved] })
     }
 
@@ -103,7 +104,7 @@ impl Beneath {
     /// Makes the file hold exactly these bytes, and the folders above it; a reader, a crash or a full disk meets the old
     /// or the new content.
     pub fn write(&self, path: &Relative, bytes: &[u8]) -> Result<(), BeneathError> {
-        let folder = self.folder(&path.folders, Missing::Create)?;
+        let folder = self.folder(&path.folders, MAKE)?;
         let mode = match entry(&folder, &path.name)? {
             Some(old) => replaceable(&old, &path.name)?,
             None => Mode::RUSR | Mode::WUSR,
@@ -121,7 +122,8 @@ impl Beneath {
         let folder = self.folder(&path.folders, Missing::Fail)?;
         // A device may do something when it is opened, and a pipe waits.
         replaceable(&statat(&folder, &path.name, AtFlags::SYMLINK_NOFOLLOW)?, &path.name)?;
-        let file = File::from(open_below(&folder, &path.name, OFlags::RDONLY | OFlags::NONBLOCK)?);
+        let file =
+            File::from(folder::open(&folder, OsStr::new(&path.name), OFlags::RDONLY | OFlags::NONBLOCK)?);
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.nlink() != 1 {
             return Err(Refusal(format!("{} is not an ordinary file", path.name)).into());
@@ -185,7 +187,7 @@ impl Beneath {
         for name in &path.folders {
             match entry(&folder, name)? {
                 None => return Ok(()),
-                Some(_) => folder = open_folder(&folder, name)?,
+                Some(_) => folder = enter(&folder, name, Missing::Fail)?,
             }
         }
         if let Some(old) = entry(&folder, &path.name)? {
@@ -197,24 +199,10 @@ impl Beneath {
     fn folder(&self, folders: &[String], missing: Missing) -> Result<OwnedFd, BeneathError> {
         let mut folder = self.handle.try_clone()?;
         for name in folders {
-            folder = match open_folder(&folder, name) {
-                Err(BeneathError::Io(error))
-                    if error.kind() == io::ErrorKind::NotFound && missing == Missing::Create =>
-                {
-                    create_folder(&folder, name)?;
-                    open_folder(&folder, name)?
-                }
-                opened => opened?,
-            };
+            folder = enter(&folder, name, missing)?;
         }
         Ok(folder)
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    Create,
-    Fail,
 }
 
 fn refuse(objection: Option<String>) -> Result<(), Refusal> {
@@ -269,45 +257,13 @@ fn replaceable(old: &Stat, name: &str) -> Result<Mode, Refusal> {
     Err(Refusal(format!("{name} {what}")))
 }
 
-fn open_folder(folder: &OwnedFd, name: &str) -> Result<OwnedFd, BeneathError> {
-    open_below(folder, name, OFlags::RDONLY | OFlags::DIRECTORY).map_err(|error| match error {
-        // The kernel says "not a directory" of a link, too.
+fn enter(folder: &OwnedFd, name: &str, missing: Missing) -> Result<OwnedFd, BeneathError> {
+    folder::enter(folder, OsStr::new(name), missing).map_err(|error| match error {
         Errno::LOOP | Errno::NOTDIR | Errno::XDEV => {
             Refusal(format!("{name} is a link or a file, not a folder")).into()
         }
         error => error.into(),
     })
-}
-
-/// One name, no links, nothing above.
-#[cfg(target_os = "linux")]
-fn open_below(folder: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    for _ in 0..TRIES {
-        match openat2(folder, name, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            other => return other,
-        }
-    }
-    Err(Errno::AGAIN)
-}
-
-/// Names are single components, for which refusing a link at the end is as much.
-#[cfg(not(target_os = "linux"))]
-fn open_below(folder: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-    openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-}
-
-fn create_folder(folder: &OwnedFd, name: &str) -> io::Result<()> {
-    match mkdirat(folder, name, Mode::RWXU) {
-        Ok(()) => fsync(folder)?,
-        // Someone else was faster; whether it is a folder is seen when it is opened.
-        Err(Errno::EXIST) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod editor;
 mod edits;
 mod error;
 mod fingerprint;
+mod folder;
 mod format;
 mod position;
 mod read;

@@ -4,16 +4,19 @@
 //! reader, and opening a device can do things.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
-use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, stat, statat};
+use rustix::io::Errno;
 
 use crate::error::ReadError;
 use crate::fingerprint::{Fingerprint, hash};
+use crate::folder;
 use crate::format::{self, Format};
 
 mod lines;
@@ -49,7 +52,7 @@ impl RawFile {
 
 /// The text of a whole file.
 pub(crate) fn whole(path: &Path) -> Result<RawFile, ReadError> {
-    let file = open_at(CWD, path)?;
+    let file = open(path)?;
     let metadata = file.metadata()?;
     decode(bytes(file, &metadata)?, &metadata)
 }
@@ -88,19 +91,31 @@ pub(crate) fn fingerprint_of(metadata: &Metadata) -> Fingerprint {
     Fingerprint { mtime_ns, size: metadata.len(), hash: None }
 }
 
-/// Opens a regular file for reading, relative to a directory.
-pub(crate) fn open_at(directory: impl AsFd, path: &Path) -> Result<File, ReadError> {
-    let directory = directory.as_fd();
-    let status = statat(directory, path, AtFlags::empty()).map_err(std::io::Error::from)?;
+/// Opens a regular file for reading.
+pub(crate) fn open(path: &Path) -> Result<File, ReadError> {
+    open_regular(stat(path), |flags| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()))
+}
+
+/// Likewise by its name in a folder; a link is none.
+pub(crate) fn open_in(folder: &OwnedFd, name: &OsStr) -> Result<File, ReadError> {
+    let status = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    open_regular(status, |flags| folder::open(folder, name, flags))
+}
+
+fn open_regular(
+    status: Result<Stat, Errno>,
+    open: impl FnOnce(OFlags) -> Result<OwnedFd, Errno>,
+) -> Result<File, ReadError> {
+    let status = status.map_err(std::io::Error::from)?;
     refuse_special(FileType::from_raw_mode(status.st_mode))?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(openat(directory, path, flags, Mode::empty()).map_err(std::io::Error::from)?);
+    let opened = open(OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY);
+    let file = File::from(opened.map_err(std::io::Error::from)?);
     // Asked again of what was really opened: another file may have taken its place.
     refuse_special(kind(&file.metadata()?))?;
     Ok(file)
 }
 
-fn refuse_special(kind: FileType) -> Result<(), ReadError> {
+pub(crate) fn refuse_special(kind: FileType) -> Result<(), ReadError> {
     Err(match kind {
         FileType::RegularFile => return Ok(()),
         FileType::Directory => ReadError::Directory,
@@ -108,7 +123,8 @@ fn refuse_special(kind: FileType) -> Result<(), ReadError> {
         FileType::Socket => ReadError::Special("socket"),
         FileType::CharacterDevice => ReadError::Special("character device"),
         FileType::BlockDevice => ReadError::Special("block device"),
-        FileType::Symlink | FileType::Unknown => ReadError::Special("special file"),
+        FileType::Symlink => ReadError::Special("symbolic link"),
+        FileType::Unknown => ReadError::Special("special file"),
     })
 }
 

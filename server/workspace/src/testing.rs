@@ -1,4 +1,9 @@
-//! What the tests of this crate share: reproducible chance.
+//! What the tests of this crate share: reproducible chance, and a folder to write in.
+
+/// By its real path: where a closed file is written no link is followed, and some systems have `/tmp` behind one.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(std::env::temp_dir().canonicalize().unwrap()).unwrap()
+}
 
 /// A small generator with a fixed seed, so that a failure comes back.
 pub(crate) struct Random(u64);

@@ -182,6 +182,13 @@ impl Workspace {
         found.map(|(path, _)| path.clone())
     }
 
+    /// Links may lead elsewhere than when the documents were looked up last.
+    pub(crate) fn forget_real_paths(&self) {
+        for (_, document) in self.state().documents.iter_mut() {
+            document.real_path = None;
+        }
+    }
+
     fn rope(&self, path: &Path) -> Option<Rope> {
         let path = self.open_path(path)?;
         self.state().documents.get(&path).map(|document| document.rope.clone())
@@ -199,13 +206,13 @@ pub(crate) fn buffer_unchanged_since(path: &Path, view: &str, seen: &Fingerprint
 
 /// The path without symbolic links, as far as it exists.
 fn real_path(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent().map(Path::canonicalize), path.file_name()) {
-        (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
-    }
+    let real = path.ancestors().find_map(|existing| {
+        let real = existing.canonicalize().ok()?;
+        // Joined with nothing it would end with a slash.
+        let rest = path.strip_prefix(existing).ok().filter(|rest| !rest.as_os_str().is_empty());
+        Some(rest.map_or_else(|| real.clone(), |rest| real.join(rest)))
+    });
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]

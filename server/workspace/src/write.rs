@@ -62,6 +62,9 @@ pub struct Written {
 impl Workspace {
     /// Makes the text at `path` read as `new_text` in the smallest way. Line ends, byte order mark, character set
     /// and mode stay; lines that do not change keep their bytes. `label` names the edit in the editor's undo list.
+    ///
+    /// A closed file is written exactly at `path`, which must be a real one: a symbolic link in it is refused. So what
+    /// is written is what was judged before, whatever happened to the folders since.
     pub async fn write(
         &self,
         path: &Path,
@@ -69,6 +72,8 @@ impl Workspace {
         basis: Basis,
         label: &str,
     ) -> Result<Written, WriteError> {
+        // The editor may know the file by a link.
+        self.forget_real_paths();
         if let Some(document) = self.open_path(path) {
             return self.write_open(document, new_text, basis, label).await;
         }

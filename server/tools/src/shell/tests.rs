@@ -57,6 +57,7 @@ impl Session {
             workspace: Workspace::new(vec![cwd.clone()]),
             may_read: Arc::new(|_| true),
             not_denied: Arc::new(|_| true),
+            target: None,
             fetch: FetchPolicy::default(),
             reads: ReadState::new(),
             shell: Shell::with_environment(cwd.clone(), environment.collect()),
@@ -83,8 +84,8 @@ impl Session {
 
     async fn bash(&self, input: Value) -> ToolOutput {
         let mut context = self.context.clone();
-        if let Ok(permissions::Access::Command { judged, .. }) = Bash.access(&input, &context) {
-            context.judged = judged;
+        if let Ok(access) = Bash.access(&input, &context) {
+            context.binds_to(&access);
         }
         let call = Bash.run(input, context);
         tokio::time::timeout(PATIENCE, call).await.unwrap().unwrap()

@@ -1,4 +1,14 @@
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
 use expect_test::expect;
+use permissions::{Decision, Mode, Policy, decide};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 
 use super::*;
@@ -188,4 +198,104 @@ fn the_preview_is_the_diff() {
     "#]]
     .assert_debug_eq(&preview);
     assert_eq!(bench.preview(&Write, &json!({"file_path": 1})), None);
+}
+
+#[tokio::test]
+async fn a_link_that_was_there_when_it_was_judged_is_written_through() {
+    let bench = Bench::new().with_file("real/a.txt", "one\n");
+    symlink("real", bench.path("folder")).unwrap();
+    symlink("real/a.txt", bench.path("file")).unwrap();
+    for (link, target, text) in [
+        ("folder/a.txt", "real/a.txt", "two\n"),
+        ("file", "real/a.txt", "three\n"),
+        ("folder/new/b.txt", "real/new/b.txt", "four\n"),
+    ] {
+        bench.run(&Read, json!({"file_path": link})).await;
+        assert!(!bench.run(&Write, json!({"file_path": link, "content": text})).await.failed(), "{link}");
+        assert_eq!(bench.on_disk(target), text);
+    }
+    assert!(bench.path("folder").is_symlink() && bench.path("file").is_symlink());
+    symlink("nowhere", bench.path("dangling")).unwrap();
+    bench
+        .run(&Write, json!({"file_path": "dangling", "content": ""}))
+        .await
+        .check(expect!["FAILED: dangling was not changed: a link in its path leads nowhere"]);
+}
+
+#[tokio::test]
+async fn a_link_that_appears_after_the_decision_is_refused() {
+    let bench = Bench::new().with_file("folder/a.txt", "one\n").with_file("other/a.txt", "one\n");
+    bench.run(&Read, json!({"file_path": "folder/a.txt"})).await;
+    let names = ["folder/a.txt", "folder/new/b.txt", "c.txt"];
+    let calls = names.map(|name| {
+        let input = json!({"file_path": name, "content": "two\n"});
+        (bench.access(&Write, &input).unwrap(), input)
+    });
+    fs::rename(bench.path("folder"), bench.path("away")).unwrap();
+    symlink("other", bench.path("folder")).unwrap();
+    symlink("other/c.txt", bench.path("c.txt")).unwrap();
+    let mut words = String::new();
+    for (access, input) in calls {
+        words += &format!("{}\n", bench.run_judged(&Write, input, &access).await.words());
+    }
+    expect![[r#"
+        FAILED: folder/a.txt was not changed: a folder in its path is a symbolic link that was not there when the write was allowed
+        FAILED: folder/new/b.txt was not changed: a folder in its path is a symbolic link that was not there when the write was allowed
+        FAILED: c.txt was not changed: this is a symbolic link, not a regular file; it is not read
+    "#]].assert_eq(&words);
+    assert_eq!(bench.on_disk("other/a.txt"), "one\n");
+    assert_eq!(fs::read_dir(bench.path("other")).unwrap().count(), 1);
+}
+
+/// Judged and written as in a session that accepts edits, while a folder is swapped for links that lead out of the
+/// workspace and into `.git`, as fast as it goes.
+#[test]
+fn nothing_is_written_but_what_was_judged() {
+    let seconds = std::env::var("REVERIE_RACE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let bench = Bench::new();
+    let outside = tempfile::tempdir().unwrap();
+    let [folder, git, link_out, link_to_git] =
+        ["folder", ".git", "link out", "link to git"].map(|name| bench.path(name));
+    fs::create_dir(&folder).unwrap();
+    fs::create_dir(&git).unwrap();
+    symlink(outside.path(), &link_out).unwrap();
+    symlink(&git, &link_to_git).unwrap();
+    let swap = |link: &Path| renameat_with(CWD, &folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+    let policy =
+        Policy { mode: Mode::AcceptEdits, roots: vec![bench.context.cwd.clone()], ..Policy::default() };
+    let over = AtomicBool::new(false);
+    let (mut written, mut refused, mut asked, mut swaps) = (0_u64, 0_u64, 0_u64, 0_u64);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                for link in [&link_out, &link_to_git] {
+                    swap(link);
+                    swap(link);
+                    swaps += 2;
+                }
+            }
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let end = Instant::now() + Duration::from_secs(seconds);
+        for number in 0_u64.. {
+            if Instant::now() >= end {
+                break;
+            }
+            let input = json!({"file_path": format!("folder/{number}/a.txt"), "content": "ours"});
+            let access = bench.access(&Write, &input).unwrap();
+            match decide("Write", &access, &policy) {
+                Decision::Allow { .. } => match runtime.block_on(bench.run_judged(&Write, input, &access)) {
+                    outcome if outcome.failed() => refused += 1,
+                    _ => written += 1,
+                },
+                Decision::Ask { .. } | Decision::Deny { .. } => asked += 1,
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let figures = format!("{written} written, {refused} refused, {asked} asked about, {swaps} swaps");
+    let escaped = [outside.path(), &git].map(|folder| fs::read_dir(folder).unwrap().count());
+    assert_eq!(escaped, [0, 0], "{figures}");
+    assert!(written > 0 && refused > 0 && asked > 0 && swaps > 0, "{figures}");
+    eprintln!("{figures} in {seconds} s");
 }

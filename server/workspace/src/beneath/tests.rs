@@ -160,7 +160,7 @@ fn no_write_escapes_while_folders_become_links() {
         unlinkat(&topics, "x.md", AtFlags::empty()).ok();
         symlinkat(outside.join("secret.md"), &topics, "x.md").ok();
         unlinkat(&topics, "x.md", AtFlags::empty()).ok();
-        linkat(CWD, outside.join("secret.md"), &topics, "x.md", AtFlags::empty()).ok();
+        linkat(rustix::fs::CWD, outside.join("secret.md"), &topics, "x.md", AtFlags::empty()).ok();
     };
     let attackers: [&(dyn Fn() + Sync); 2] = [&swap_the_folder, &swap_the_file];
     let swaps = std::thread::scope(|scope| {

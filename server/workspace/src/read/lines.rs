@@ -7,8 +7,6 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use rustix::fs::CWD;
-
 use crate::error::ReadError;
 use crate::fingerprint::Fingerprint;
 use crate::format;
@@ -80,7 +78,7 @@ pub(crate) fn lines_of_text(view: &str, wanted: Wanted, fingerprint: Fingerprint
 
 /// Lines of a file.
 pub(crate) fn lines_of_file(path: &Path, wanted: Wanted) -> Result<Lines, ReadError> {
-    let file = super::open_at(CWD, path)?;
+    let file = super::open(path)?;
     let metadata = file.metadata()?;
     if metadata.len() <= MAX_FOR_TOTAL {
         let file = super::decode(super::bytes(file, &metadata)?, &metadata)?;

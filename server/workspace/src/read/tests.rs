@@ -14,7 +14,7 @@ fn read(path: &Path) -> Result<String, ReadError> {
 fn special_files_are_refused_without_waiting_for_them() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
     let socket = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let link = folder.path().join("link");

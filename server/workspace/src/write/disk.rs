@@ -2,23 +2,28 @@
 //!
 //! The new content goes to a temporary file in the same folder, is synced, and takes the place of the old file by
 //! a rename; then the folder is synced. So a reader, a crash or a full disk meets the old or the new content,
-//! never a mixture. What the old file has besides its content is kept (`temporary.rs`). A symbolic link stays and its
-//! target is replaced. Other hard links of the file keep the old content: the price of atomicity. All steps work on one
-//! handle of the folder, so that a folder that is swapped meanwhile does not lead the write elsewhere.
+//! never a mixture. What the old file has besides its content is kept (`temporary.rs`). Nothing is written in place, so
+//! other hard links of the file keep the old content: the price of atomicity, and the reason why none leads a write
+//! elsewhere.
+//!
+//! Paths are real ones: whoever may write through a symbolic link says where it leads. A link on the path is followed by
+//! no step, and all steps work on one handle of the folder (`folder.rs`), so that a folder that is swapped for a link
+//! before or meanwhile does not lead the write to what nobody allowed.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fsync, openat};
+use rustix::fs::{Access, AtFlags, FileType, Mode, accessat, fsync, statat};
 use rustix::io::Errno;
 
 use crate::edits::{apply, hunks};
 use crate::error::{ReadError, WriteError};
 use crate::fingerprint::{Fingerprint, hash};
+use crate::folder::{self, Missing};
 use crate::format;
 use crate::read;
 use crate::temporary::Temporary;
@@ -38,10 +43,8 @@ pub(crate) fn replace(
     seen: &Fingerprint,
     closed: impl Fn() -> bool,
 ) -> Result<Outcome, WriteError> {
-    // With the links resolved it is the target that is replaced.
-    let target = path.canonicalize().map_err(ReadError::from)?;
-    let place = Place::of(&target)?;
-    let file = read::open_at(&place.folder, place.name_as_path())?;
+    let place = Place::reach(path, Missing::Fail)?;
+    let file = read::open_in(&place.folder, &place.name)?;
     let metadata = file.metadata().map_err(ReadError::from)?;
     let old_bytes = read::bytes(file.try_clone()?, &metadata)?;
     let old = read::decode(old_bytes.clone(), &metadata)?;
@@ -78,15 +81,15 @@ pub(crate) fn replace(
 
 /// Creates a file with exactly `text`, and the folders above it, unless there is one already.
 pub(crate) fn create(path: &Path, text: &str, closed: impl Fn() -> bool) -> Result<Outcome, WriteError> {
-    if let Ok(metadata) = path.symlink_metadata() {
-        if metadata.is_symlink() && !path.exists() {
-            let words = "the path is a symbolic link that leads nowhere; remove it first";
-            return Err(WriteError::Refused(words.to_owned()));
+    let place = Place::reach(path, Missing::Make(Mode::RWXU | Mode::RWXG | Mode::RWXO))?;
+    match statat(&place.folder, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => {}
+        Err(error) => return Err(std::io::Error::from(error).into()),
+        Ok(found) => {
+            read::refuse_special(FileType::from_raw_mode(found.st_mode))?;
+            return Err(WriteError::Exists);
         }
-        return Err(if path.is_dir() { ReadError::Directory.into() } else { WriteError::Exists });
     }
-    create_folder_of(path)?;
-    let place = Place::of(path)?;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
     let mut temporary = Temporary::create(&place.folder, mode)?;
     temporary.file.write_all(text.as_bytes())?;
@@ -107,29 +110,23 @@ struct Place {
 }
 
 impl Place {
-    fn of(path: &Path) -> Result<Self, WriteError> {
-        let Some(name) = path.file_name() else {
+    fn reach(path: &Path, missing: Missing) -> Result<Self, WriteError> {
+        let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
             return Err(WriteError::Refused("the path does not name a file".to_owned()));
         };
-        let folder =
-            openat(CWD, folder_of(path), OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        Ok(Self { folder: folder.map_err(std::io::Error::from)?, name: name.to_owned() })
-    }
-
-    fn name_as_path(&self) -> &Path {
-        Path::new(&self.name)
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+        let folder = folder::reach(folder, missing).map_err(|error| match error {
+            Errno::LOOP => WriteError::Refused(
+                "a folder in its path is a symbolic link that was not there when the write was allowed"
+                    .to_owned(),
+            ),
+            error => ReadError::from(std::io::Error::from(error)).into(),
+        })?;
+        Ok(Self { folder, name: name.to_owned() })
     }
 }
 
 fn current_bytes(place: &Place) -> Result<Vec<u8>, ReadError> {
-    let file = read::open_at(&place.folder, place.name_as_path())?;
+    let file = read::open_in(&place.folder, &place.name)?;
     let metadata = file.metadata()?;
     read::bytes(file, &metadata)
 }
@@ -139,27 +136,6 @@ fn refuse_read_only(place: &Place, metadata: &Metadata) -> Result<(), WriteError
     let writable = accessat(&place.folder, &place.name, Access::WRITE_OK, AtFlags::empty());
     if metadata.mode() & 0o222 == 0 || writable.is_err() {
         return Err(WriteError::Refused("the file is read-only".to_owned()));
-    }
-    Ok(())
-}
-
-/// Makes the folders above `path`, and syncs those that got a new entry.
-fn create_folder_of(path: &Path) -> Result<(), WriteError> {
-    let folder = folder_of(path);
-    let missing: Vec<PathBuf> = folder
-        .ancestors()
-        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-        .map(Path::to_owned)
-        .collect();
-    std::fs::create_dir_all(folder).map_err(|error| match error.kind() {
-        // Not the file that is to be created: one above it.
-        std::io::ErrorKind::AlreadyExists => std::io::Error::from(Errno::NOTDIR),
-        _ => error,
-    })?;
-    for created in missing {
-        if let Ok(parent) = File::open(folder_of(&created)) {
-            sync(&parent);
-        }
     }
     Ok(())
 }

@@ -7,7 +7,9 @@ use futures_util::future::BoxFuture;
 use super::*;
 use crate::buffers::ContentChange;
 use crate::editor::{NoEditor, TextEdit};
-use crate::testing::Random;
+use crate::testing::{Random, folder};
+
+mod links;
 
 /// What a client does when it is asked to apply an edit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +196,7 @@ struct Fixture {
 
 /// A file with `text`, open in a client of that manner.
 fn opened(text: &str, manner: Manner) -> Fixture {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("file");
     fs::write(&path, text).unwrap();
     let workspace = Workspace::new(Vec::new());
@@ -253,7 +255,7 @@ async fn a_document_restored_with_unsaved_changes_counts_as_unsaved() {
 
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_cannot_save_leaves_it_unsaved() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("file");
     fs::write(&path, "one\n").unwrap();
     let workspace = Workspace::new(Vec::new());
@@ -324,7 +326,7 @@ async fn an_editor_may_have_its_own_mind_about_the_final_newline() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_file_goes_through_an_empty_buffer_only() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("file");
     let workspace = Workspace::new(Vec::new());
     let client = Client::open(&workspace, &path, "", Manner::Honest, true, Encoding::Utf16);
@@ -351,7 +353,7 @@ async fn an_open_document_is_written_by_its_own_path() {
 
 #[tokio::test]
 async fn a_closed_file_is_written_to_disk() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder();
     let path = folder.path().join("deep/file");
     let workspace = Workspace::new(Vec::new());
     workspace.attach_editor(Arc::new(NoEditor), Encoding::Utf8);
@@ -370,7 +372,7 @@ async fn a_closed_file_is_written_to_disk() {
 async fn any_interleaving_of_user_and_agent_loses_nothing() {
     for (seed, encoding) in [(1, Encoding::Utf16), (2, Encoding::Utf8)] {
         let mut random = Random::new(seed);
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder();
         let path = folder.path().join("file");
         let workspace = Workspace::new(Vec::new());
         let client = Client::open(&workspace, &path, "start 😀\r\n", Manner::Honest, false, encoding);
