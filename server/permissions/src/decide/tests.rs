@@ -4,7 +4,7 @@ use std::fs;
 
 use expect_test::expect;
 
-use crate::{Mode, Rule, testing::tree};
+use crate::{Access, Decision, Mode, Policy, Rule, decide, testing::tree};
 
 #[test]
 fn without_rules_reads_inside_are_free_and_the_rest_is_asked() {
@@ -489,4 +489,22 @@ fn walks_are_asked_about_where_something_below_is_not_to_be_read() {
         ASK   "Look cat .ssh/id_rsa": the command may change something
     "#]],
     );
+}
+
+/// What is judged is what will be written, wherever the path leads by now.
+#[test]
+fn a_write_is_judged_by_where_it_led_when_it_was_announced() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    let (root, link) = (base.join("root"), base.join("root/link"));
+    fs::create_dir_all(base.join("outside")).unwrap();
+    fs::create_dir_all(&root).unwrap();
+    std::os::unix::fs::symlink(base.join("outside"), &link).unwrap();
+    let policy = Policy { mode: Mode::AcceptEdits, roots: vec![root], ..Policy::default() };
+    let led_outside = Access::write(link.join("file"));
+    fs::remove_file(&link).unwrap();
+    fs::create_dir(&link).unwrap();
+    assert!(matches!(decide("Write", &led_outside, &policy), Decision::Ask { .. }));
+    let leads_inside = Access::write(link.join("file"));
+    assert!(matches!(decide("Write", &leads_inside, &policy), Decision::Allow { .. }));
 }
