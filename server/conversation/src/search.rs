@@ -17,20 +17,21 @@ mod words;
 
 use std::{
     collections::HashSet,
-    fs::File,
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::SystemTime,
 };
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::message::SessionId;
-use directory::{DirectoryIndex, Look, Pending, folder_for};
+use directory::{DirectoryIndex, Look, Pending, Worth, folder_for, folder_of_all};
 use manifest::Snapshot;
 use matching::{Asked, snippet};
 use reading::{each_message, message_at};
@@ -118,22 +119,44 @@ impl SearchIndex {
     /// that has something else to do. `stop` is asked now and then; what was done until then stays done.
     pub fn refresh(&self, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let mut refreshed = Ok(());
-        for directory in &self.directories {
-            if stop() {
-                break;
-            }
-            let outcome = directory.refresh(stop).or_else(|error| match error.kind() {
-                // Silently again, from the beginning.
-                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                    directory.give_up();
-                    directory.refresh(stop)
-                }
-                _ => Err(error),
-            });
+        for directory in self.directories.iter().take_while(|_| !stop()) {
             // One directory that cannot be indexed does not keep the others from it.
-            refreshed = refreshed.and(outcome);
+            refreshed = refreshed.and(refresh(directory, Worth::Much, stop));
         }
         refreshed
+    }
+
+    /// Brings those up to date that were written before `before` and whose transcripts have changed since, however
+    /// little. Returns how many there were.
+    pub fn refresh_stale(&self, before: SystemTime) -> io::Result<usize> {
+        let (mut stale, mut refreshed) = (0, Ok(()));
+        for directory in self.directories.iter().filter(|directory| directory.is_stale(before)) {
+            stale += 1;
+            refreshed = refreshed.and(refresh(directory, Worth::Anything, &|| false));
+        }
+        refreshed.map(|()| stale)
+    }
+
+    /// Removes what is kept for other directories than these and was not written since `before`: they are gone.
+    /// Returns how many there were.
+    pub fn remove_unused(cache: &Path, directories: &[PathBuf], before: SystemTime) -> usize {
+        let used: HashSet<PathBuf> =
+            directories.iter().map(|directory| folder_for(cache, directory)).collect();
+        let is_ours = |folder: &Path| {
+            folder
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| Uuid::try_parse(name).is_ok())
+        };
+        let is_old = |folder: &Path| {
+            let written = fs::metadata(folder).and_then(|metadata| metadata.modified());
+            written.is_ok_and(|written| written < before)
+        };
+        let folders = fs::read_dir(folder_of_all(cache)).into_iter().flatten().flatten();
+        let unused = folders
+            .map(|entry| entry.path())
+            .filter(|folder| !used.contains(folder) && is_ours(folder) && is_old(folder));
+        unused.filter(|folder| fs::remove_dir_all(folder).is_ok()).count()
     }
 
     /// Newest first.
@@ -160,6 +183,17 @@ impl SearchIndex {
         }
         search.newest(found, streams)
     }
+}
+
+fn refresh(directory: &DirectoryIndex, worth: Worth, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    directory.refresh(worth, stop).or_else(|error| match error.kind() {
+        // Silently again, from the beginning.
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            directory.give_up();
+            directory.refresh(worth, stop)
+        }
+        _ => Err(error),
+    })
 }
 
 struct Search<'a> {
@@ -215,6 +249,7 @@ impl<'a> Search<'a> {
                     }
                 }
             }
+            segment.narrow(&mut candidates, self.query.message, self.query.parent)?;
             let mut stream = Stream {
                 directory,
                 segment: Arc::clone(segment),
@@ -275,7 +310,10 @@ impl<'a> Search<'a> {
             && query.role.is_none_or(|role| said.speaker == role)
             && query.message.is_none_or(|message| said.uuid == message)
             && query.parent.is_none_or(|parent| said.parent == Some(parent));
-        let place = self.asked.find(&said.text).filter(|_| fits)?;
+        if !fits {
+            return None;
+        }
+        let place = self.asked.find(&said.text)?;
         Some(Hit {
             session: session.clone(),
             message: said.uuid,

@@ -54,6 +54,14 @@ pub(super) struct Look {
     gone: Vec<SessionId>,
 }
 
+/// What a refresh takes the trouble for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// Less is searched where it is.
+    Much,
+    Anything,
+}
+
 /// What is not in the segments.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
@@ -127,6 +135,13 @@ impl DirectoryIndex {
         look
     }
 
+    /// Whether it was written before that and does not know all that was said since. Where there is none, nothing is
+    /// stale: the transcripts themselves are searched.
+    pub(super) fn is_stale(&self, before: SystemTime) -> bool {
+        let is_old = self.stamp().is_some_and(|(_, written)| written < before);
+        is_old && !self.look(&self.snapshot()).pending.is_empty()
+    }
+
     /// The next refresh starts again from nothing.
     pub(super) fn give_up(&self) {
         self.is_damaged.store(true, Ordering::Relaxed);
@@ -134,14 +149,18 @@ impl DirectoryIndex {
 
     /// Brings the index up to date, as far as that is worth it. `stop` is asked now and then; what was done until
     /// then stays done.
-    pub(super) fn refresh(&self, stop: &dyn Fn() -> bool) -> io::Result<()> {
+    pub(super) fn refresh(&self, worth: Worth, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let mut snapshot = self.snapshot();
         let is_damaged = self.is_damaged.load(Ordering::Relaxed);
         let has_dead = |look: &Look| snapshot.sessions.len() / 4 < look.gone.len();
         let look = self.look(&snapshot);
         let pending: u64 =
             look.pending.iter().map(|pending| pending.bytes.saturating_sub(pending.from)).sum();
-        if !is_damaged && pending < self.threshold && !has_dead(&look) {
+        let is_enough = match worth {
+            Worth::Much => pending >= self.threshold,
+            Worth::Anything => !look.pending.is_empty(),
+        };
+        if !is_damaged && !is_enough && !has_dead(&look) {
             return Ok(());
         }
         create_private_dir(&self.folder)?;
@@ -306,5 +325,9 @@ impl Building<'_> {
 /// A folder of the cache for a directory of transcripts.
 pub(super) fn folder_for(cache: &Path, directory: &Path) -> PathBuf {
     let name = crate::record::identity(directory.as_os_str().as_encoded_bytes());
-    cache.join("search").join(name.simple().to_string())
+    folder_of_all(cache).join(name.simple().to_string())
+}
+
+pub(super) fn folder_of_all(cache: &Path) -> PathBuf {
+    cache.join("search")
 }

@@ -136,6 +136,11 @@ impl Set {
         }
     }
 
+    /// Whether none of so many, a multiple of 64, is in it.
+    fn is_empty_from(&self, first: usize, count: usize) -> bool {
+        self.0.iter().skip(first / 64).take(count / 64).all(|word| *word == 0)
+    }
+
     /// Takes the newest out.
     pub(super) fn pop(&mut self) -> Option<usize> {
         while let Some(word) = self.0.last_mut() {
@@ -204,6 +209,35 @@ impl Segment {
         let bytes = self.read(at, count * Document::BYTES)?;
         let mut reader = Reader(&bytes);
         (0..count).map(|_| Ok(Document::read(&mut reader)?)).collect()
+    }
+
+    /// Those of the candidates that are this message, if one is named, and that answer that one, if one is named:
+    /// the index alone tells, no transcript is read for it.
+    pub(super) fn narrow(
+        &self,
+        candidates: &mut Set,
+        message: Option<Uuid>,
+        parent: Option<Uuid>,
+    ) -> io::Result<()> {
+        if message.is_none() && parent.is_none() {
+            return Ok(());
+        }
+        let mut fitting = Set::empty(self.keys.len());
+        for first in (0..self.keys.len()).step_by(CHUNK) {
+            if candidates.is_empty_from(first, CHUNK) {
+                continue;
+            }
+            let documents = self.documents(first, CHUNK.min(self.keys.len() - first))?;
+            for (number, document) in (first..).zip(documents) {
+                let fits = message.is_none_or(|message| document.uuid == message)
+                    && parent.is_none_or(|parent| document.parent == parent);
+                if let (true, Ok(number)) = (fits, u32::try_from(number)) {
+                    fitting.insert(number);
+                }
+            }
+        }
+        candidates.intersect(&fitting);
+        Ok(())
     }
 
     /// The messages with this word.

@@ -178,6 +178,10 @@ fn queries() -> Vec<Query> {
         Query { session: Some(session(3)), ..query("lorem") },
         Query { role: Some(Speaker::Tool), ..query("") },
         Query { message: Some(uuid(17)), ..query("lorem") },
+        Query { message: Some(uuid(17)), ..query("") },
+        Query { parent: Some(uuid(17)), ..query("") },
+        Query { message: Some(uuid(18)), parent: Some(uuid(17)), ..query("lorem") },
+        Query { message: Some(uuid(17)), parent: Some(uuid(17)), ..query("") },
     ]
 }
 
@@ -371,4 +375,72 @@ fn messages_in_damaged_lines_are_found() {
     assert_eq!(home.index().search(&query("carry")).len(), 3);
     home.write_long(3, 10);
     same_with_index(&home, &queries());
+}
+
+#[test]
+fn a_message_is_found_by_its_id_or_its_parents_from_the_index_alone() {
+    let home = Home::new();
+    for number in 1..=40 {
+        home.write_long(number, number * 100);
+    }
+    home.index().refresh(&never).unwrap();
+    let segments: Vec<Segment> = home.segments().iter().map(|path| Segment::open(path).unwrap()).collect();
+    let documents: usize = segments.iter().map(|segment| segment.keys().len()).sum();
+    assert_eq!(documents, 40 * 60, "more than are looked at in one go");
+    let candidates = |message: Option<Uuid>, parent: Option<Uuid>| {
+        let mut found = 0;
+        for segment in &segments {
+            let mut set = Set::all(segment.keys().len());
+            segment.narrow(&mut set, message, parent).unwrap();
+            found += std::iter::from_fn(|| set.pop()).count();
+        }
+        found
+    };
+    assert_eq!(candidates(Some(uuid(3_117)), None), 1);
+    assert_eq!(candidates(None, Some(uuid(3_117))), 1);
+    assert_eq!(candidates(Some(uuid(3_118)), Some(uuid(3_117))), 1);
+    assert_eq!(candidates(Some(uuid(3_118)), Some(uuid(3_118))), 0);
+    assert_eq!(candidates(Some(uuid(99_999)), None), 0);
+    assert_eq!(candidates(None, None), documents);
+    let found = home.index().search(&Query { parent: Some(uuid(3_117)), ..Query::default() });
+    assert_eq!(found.iter().map(|hit| hit.message).collect::<Vec<_>>(), [uuid(3_118)]);
+}
+
+#[test]
+fn an_index_that_was_not_written_for_long_takes_up_little_changes_too() {
+    let home = small();
+    home.write_long(3, 10);
+    let index = home.index();
+    index.refresh(&never).unwrap();
+    let manifest = folder_for(&home.cache(), &home.directory()).join("manifest");
+    let written = || fs::metadata(&manifest).unwrap().modified().unwrap();
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let first = written();
+    assert_eq!(index.refresh_stale(first + day).unwrap(), 0, "nothing was said since");
+    home.write(3, &[user(90, "freshly appended")]);
+    assert_eq!(index.refresh_stale(first - day).unwrap(), 0, "it is young");
+    index.refresh(&never).unwrap();
+    assert_eq!(written(), first, "so little is not worth a segment");
+    assert_eq!(index.refresh_stale(first + day).unwrap(), 1);
+    assert_eq!(index.refresh_stale(written() + day).unwrap(), 0, "it knows everything now");
+    assert_eq!(home.index().search(&query("freshly")).len(), 1);
+    let none = SearchIndex::open(&home.home.path().join("other"), &[home.directory()]);
+    assert_eq!(none.refresh_stale(first + day).unwrap(), 0, "where there is none, none is stale");
+}
+
+#[test]
+fn what_is_kept_for_directories_that_are_gone_is_removed() {
+    let home = small();
+    home.write_long(3, 10);
+    home.index().refresh(&never).unwrap();
+    let folder = folder_for(&home.cache(), &home.directory());
+    let written = fs::metadata(&folder).unwrap().modified().unwrap();
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let remove =
+        |directories: &[PathBuf], before| SearchIndex::remove_unused(&home.cache(), directories, before);
+    assert_eq!(remove(&[home.directory()], written + day), 0);
+    assert_eq!(remove(&[], written - day), 0);
+    fs::create_dir(home.cache().join("search/not-ours")).unwrap();
+    assert_eq!(remove(&[], written + day), 1);
+    assert!(!folder.exists() && home.cache().join("search/not-ours").exists());
 }
