@@ -270,3 +270,67 @@ async fn sessions_are_searched_and_exported() {
     assert_eq!(export(to_file).await.unwrap_err().code, -32003, "a file is never replaced");
     harness.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_and_what_answers_it_are_found_by_id() {
+    let harness = Harness::start("").await;
+    let session = harness.client.new_session().await;
+    for (prompt, answer) in [("one", "first"), ("two", "second")] {
+        harness.model.reply(Reply::text(answer));
+        harness.client.turn(&session, prompt).await;
+    }
+    let two = prompt_uuid(&harness, &session, "two").await;
+    let search = |params: Value| harness.client.request("reverie/session/search", params);
+    let found = search(json!({ "query": "", "messageUuid": two })).await.unwrap();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["hits"][0]["snippet"], "two");
+    let found = search(json!({ "query": "", "parentUuid": two })).await.unwrap();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["hits"][0]["snippet"], "second");
+    let found = search(json!({ "query": "one", "messageUuid": two })).await.unwrap();
+    assert_eq!(found["hits"], json!([]));
+    let wrong = search(json!({ "query": "", "parentUuid": "two" })).await.unwrap_err();
+    assert!(wrong.code == -32602 && wrong.message.contains("parentUuid"), "{}", wrong.message);
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_of_the_conversation_shows_what_the_methods_does() {
+    let harness = Harness::start("").await;
+    let session = harness.client.new_session().await;
+    let told = harness.client.turn(&session, "/doctor").await.text();
+    let result = harness.client.request("reverie/doctor", json!({})).await.unwrap();
+    assert_eq!(result["repairs"], json!([]));
+    let rows: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("- ")?.split_once(" ("))
+        .map(|(name, _)| name)
+        .collect();
+    let checks = result["checks"].as_array().unwrap();
+    let names: Vec<&str> = checks.iter().filter_map(|check| check["name"].as_str()).collect();
+    assert_eq!(rows, names);
+    assert!(names.contains(&"working memory") && names.contains(&"credential"), "{names:?}");
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_minimal_resume_brings_what_the_project_knows_from_other_sessions() {
+    let harness = Harness::start("").await;
+    let session = harness.client.new_session().await;
+    run(&harness, &session, "tabs or spaces?", &[]).await;
+    let other = harness.client.new_session().await;
+    harness.model.reply(Reply::text("We use tabs."));
+    harness.client.turn(&other, "decide").await;
+    let Harness { client, model, fixture } = harness;
+    client.shutdown().await;
+    let harness = Harness::start_with_fixture(fixture, model).await;
+    let params = json!({ "sessionId": session, "strategy": "minimal" });
+    let shown = harness.client.request("reverie/session/resume", params).await.unwrap();
+    assert_eq!(shown["strategy"], "minimal");
+    harness.model.reply(Reply::text("Tabs."));
+    harness.client.turn(&session, "so what is it?").await;
+    let requests = harness.model.requests();
+    let said = requests.last().unwrap().body["messages"].to_string();
+    assert!(said.contains("We use tabs.") && said.contains("Asked last: tabs or spaces?"), "{said}");
+    harness.finish().await;
+}

@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use conversation::{Format as ExportFormat, Hit, Query, Record, SessionId, Stamp, Strategy, Transcript};
+use conversation::{
+    Format as ExportFormat, Hit, Query, Record, Repair as Repaired, SessionId, Stamp, Strategy, Transcript,
+};
 use serde_json::Value;
 use settings::{Trust, directories};
 use tokio_util::task::AbortOnDropHandle;
@@ -25,7 +27,7 @@ use crate::{
     shared::Shared,
     store::{self, OpenHere},
     types::{
-        AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Resumed, SessionPage,
+        AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Reach, Resumed, SessionPage,
         SettingValue, SlashCommand,
     },
 };
@@ -44,11 +46,12 @@ pub struct Agent {
 
 impl Agent {
     pub fn new(dependencies: Dependencies) -> Arc<Self> {
+        let shared = Arc::new(Shared::new(dependencies));
         Arc::new(Self {
-            shared: Arc::new(Shared::new(dependencies)),
+            turns: shared.work.clone(),
             sessions: Mutex::new(HashMap::new()),
-            turns: tokio_util::task::TaskTracker::new(),
             cleaner: OnceLock::new(),
+            shared,
         })
     }
 
@@ -104,8 +107,9 @@ impl Agent {
         cursor: Option<&str>,
         limit: Option<usize>,
         query: Option<&str>,
+        reach: Reach,
     ) -> Result<SessionPage, AgentError> {
-        store::page(&self.shared, cursor, limit, query)
+        store::page(&self.shared, cursor, limit, query, reach)
     }
 
     /// Opens a session from disk, or shows the one that is open.
@@ -186,9 +190,9 @@ impl Agent {
         Ok(String::new())
     }
 
-    /// All that was said in the project's sessions and has these words.
-    pub fn search(&self, query: &Query) -> Vec<Hit> {
-        self.shared.search(query)
+    /// All that was said in these sessions and has these words. A session that is named is searched wherever it is.
+    pub fn search(&self, query: &Query, reach: Reach) -> Vec<Hit> {
+        self.shared.search(query, reach)
     }
 
     /// Whether a folder's own files may run programs, and what they would run.
@@ -295,9 +299,12 @@ impl Agent {
     /// `repair`: also what changes more than caches, indexes and totals.
     pub fn doctor(&self, repair: bool) -> Vec<Check> {
         let repair = if repair { Repair::All } else { Repair::Lossless };
-        let mut checks = doctor::checks(&self.shared, &self.default_folder(), repair);
-        checks.push(doctor::working_memory(self.open().values().map(|session| session.repeats.statistics())));
-        checks
+        doctor::checks(&self.shared, &self.default_folder(), repair)
+    }
+
+    /// What the doctor has put right, or tried to, newest first.
+    pub fn repairs(&self) -> Vec<Repaired> {
+        doctor::repairs(&self.shared)
     }
 
     /// Cancels every turn, ends every child and syncs every transcript, within [`SHUTDOWN`].

@@ -14,7 +14,7 @@ use crate::{
     session::Session,
     shared::Shared,
     store,
-    types::{AgentError, CheckStatus, CommandSource, Prompt, PromptPart, SlashCommand},
+    types::{AgentError, CheckStatus, CommandSource, Prompt, PromptPart, Reach, SlashCommand},
 };
 
 /// A longer command file is cut: it is a prompt, not a book.
@@ -276,7 +276,8 @@ fn examine(session: &Session) -> String {
             CheckStatus::Warning => "warning",
             CheckStatus::Failed => "failed",
         };
-        let _infallible = writeln!(text, "- {} ({mark}): {}", check.name, check.detail);
+        let detail = check.detail.replace('\n', "\n  - ");
+        let _infallible = writeln!(text, "- {} ({mark}): {detail}", check.name);
         if let Some(fix) = check.fix {
             let _infallible = writeln!(text, "  To do: {fix}");
         }
@@ -298,12 +299,15 @@ fn models(session: &Session) -> String {
 }
 
 fn resume(session: &Session) -> Result<String, AgentError> {
-    let page = store::page(&session.shared, None, Some(RECENT), None)?;
+    let page = store::page(&session.shared, None, Some(RECENT), None, Reach::Workspace)?;
     let mut text = "The latest sessions of this project:\n".to_owned();
     for summary in page.sessions {
-        let _infallible = writeln!(text, "- `{}` {} ({})", summary.id, summary.title, summary.updated_at);
+        let mut notes = vec![summary.updated_at.to_string()];
+        notes.extend(summary.branches.filter(|count| *count > 1).map(|count| format!("{count} branches")));
+        notes.extend(summary.forked_from.map(|from| format!("a fork of `{from}`")));
+        let _infallible = writeln!(text, "- `{}` {} ({})", summary.id, summary.title, notes.join(", "));
     }
-    text.push_str("\n`reverie chat --resume ID` goes on with one, as does the editor's list of sessions.");
+    text.push_str("\n`reverie chat --resume ID` goes on with one, with `--branch N` on one of its branches; so does the editor's list of sessions.");
     Ok(text)
 }
 

@@ -4,6 +4,7 @@ mod integrity;
 
 use std::{fs, path::Path, process::Command};
 
+use conversation::RepairLog;
 use settings::{TrustState, directories};
 
 use crate::{
@@ -24,6 +25,7 @@ pub(crate) fn checks(shared: &Shared, folder: &Path, repair: Repair) -> Vec<Chec
     let mut checks = vec![version(), config_home(shared), workspace(folder), trust(shared, folder)];
     checks.extend(settings_files(shared, folder));
     checks.push(model(shared, folder));
+    checks.extend(credential(shared, folder));
     checks.push(models(shared, folder));
     checks.push(sandbox());
     checks.push(disk(shared));
@@ -33,7 +35,15 @@ pub(crate) fn checks(shared: &Shared, folder: &Path, repair: Repair) -> Vec<Chec
     checks.push(program("git", "branch and status are shown to the model"));
     checks.push(program("bash", "the Bash tool runs its commands in it"));
     checks.push(editors());
+    checks.push(working_memory(shared));
     checks
+}
+
+/// What was put right, or should have been, newest first.
+pub(crate) fn repairs(shared: &Shared) -> Vec<conversation::Repair> {
+    let mut repairs = RepairLog::open(&shared.cache_dir()).recent();
+    repairs.reverse();
+    repairs
 }
 
 fn version() -> Check {
@@ -164,9 +174,9 @@ fn mcp_servers(shared: &Shared, folder: &Path) -> Option<Check> {
 }
 
 /// What the open sessions' working memories were good for.
-pub(crate) fn working_memory(sessions: impl Iterator<Item = cache::Statistics>) -> Check {
+fn working_memory(shared: &Shared) -> Check {
     let (mut entries, mut hits, mut misses) = (0, 0, 0);
-    for statistics in sessions {
+    for statistics in shared.open_sessions().iter().map(|session| session.repeats.statistics()) {
         entries += statistics.entries;
         hits += statistics.hits;
         misses += statistics.misses;
@@ -227,6 +237,23 @@ fn model(shared: &Shared, folder: &Path) -> Check {
             fix: Some("choose one of the models below, or set its key".to_owned()),
         },
     }
+}
+
+/// Where the key comes from; never what it is.
+fn credential(shared: &Shared, folder: &Path) -> Option<Check> {
+    let settings = shared.settings(folder).settings;
+    let models = shared.models(&settings);
+    let (spec, _) = models.resolve(None).ok().filter(|(spec, _)| spec.provider != "offline")?;
+    let Some(name) = models.credential_variable(spec.provider) else {
+        return Some(ok("credential", format!("none is sent to {}", spec.provider)));
+    };
+    let key = format!("env.{name}");
+    let set = settings.entries().into_iter().find(|entry| entry.key == key || entry.key == "env");
+    let source = match settings.env.contains_key(name) {
+        true => set.map_or_else(|| "the settings".to_owned(), |entry| entry.source),
+        false => "the environment".to_owned(),
+    };
+    Some(ok("credential", format!("{name}, from {source}")))
 }
 
 fn models(shared: &Shared, folder: &Path) -> Check {

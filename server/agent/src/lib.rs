@@ -15,6 +15,7 @@ pub mod frontend;
 mod git;
 mod history;
 mod opening;
+mod project_state;
 mod prompt;
 mod query_loop;
 mod repeats;
@@ -34,7 +35,8 @@ mod web_search;
 
 pub use agent::Agent;
 pub use conversation::{
-    Branch, Format as ExportFormat, Hit as SearchHit, Query as SearchQuery, Speaker as SearchRole, Strategy,
+    Branch, Format as ExportFormat, Hit as SearchHit, Query as SearchQuery, Repair as Repaired,
+    Speaker as SearchRole, Strategy,
 };
 pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop};
 pub use faults::Faults;
@@ -47,6 +49,6 @@ pub use tools::{
 };
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, LedgerEntry,
-    ModelInfo, NewSession, Prompt, PromptPart, Resumed, Rewound, SessionPage, SessionSummary, SettingValue,
-    ShownKind, ShownMessage, ShownRole, SlashCommand,
+    ModelInfo, NewSession, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage, SessionSummary,
+    SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand,
 };

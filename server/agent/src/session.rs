@@ -31,6 +31,7 @@ use crate::{
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
     history::History,
+    project_state,
     repeats::Repeats,
     shared::Shared,
     spend, store,
@@ -209,7 +210,7 @@ impl Session {
     ) -> Arc<Self> {
         let memory = settings.auto_memory(&shared.environment);
         let history = History::new(shared.checkpoints(&cwd), shared.workspace.clone(), checkpoints);
-        Arc::new(Self {
+        let session = Arc::new(Self {
             shell: Shell::within(cwd.clone(), surroundings(&shared, settings, &id, &cwd)),
             id,
             memory_dir: memory.then(|| settings.memory_dir(&shared.environment, &cwd)),
@@ -222,7 +223,9 @@ impl Session {
             history,
             git: Mutex::new(None),
             state: Mutex::new(state),
-        })
+        });
+        session.shared.opened(&session);
+        session
     }
 
     /// How far tools may go without asking.
@@ -403,15 +406,16 @@ impl Session {
         }
     }
 
-    /// Flushes the transcript to the medium, off the turn's path.
+    /// Flushes the transcript to the medium and keeps the project's state beside it, off the turn's path.
     pub fn sync_in_background(self: &Arc<Self>) {
         let session = Arc::clone(self);
-        tokio::task::spawn_blocking(move || {
+        self.shared.work.spawn_blocking(move || {
             session.shared.faults.reach("sync");
             session.history.sync();
             if let Err(error) = session.transcript.sync() {
                 tracing::warn!(session = %session.id, %error, "the transcript could not be synced");
             }
+            project_state::keep(&session);
         });
     }
 

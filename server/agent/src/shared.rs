@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use checkpoints::{Store, Tracker};
@@ -13,11 +13,21 @@ use model::Models;
 use serde_json::Value;
 use settings::{Environment, Settings, Sources, directories};
 use skills::Library;
+use tokio_util::task::TaskTracker;
 use workspace::Workspace;
 
 use crate::{
-    extensions::Extensions, faults::Faults, frontend::Frontend, spend::Spend, store, types::Dependencies,
+    extensions::Extensions,
+    faults::Faults,
+    frontend::Frontend,
+    session::Session,
+    spend::Spend,
+    store,
+    types::{Dependencies, Reach},
 };
+
+/// The workspace's, and what was asked for besides.
+const KEPT_INDEXES: usize = 3;
 
 /// What keeps files as they were before they were touched.
 #[derive(Clone)]
@@ -33,8 +43,12 @@ pub(crate) struct Shared {
     pub faults: Faults,
     pub spend: Spend,
     pub extensions: Extensions,
-    /// Of the project dirs it was opened for.
-    search: Mutex<Option<(Vec<PathBuf>, Arc<SearchIndex>)>>,
+    /// What ends with the server: it waits for it.
+    pub work: TaskTracker,
+    /// Those that are open, for whoever counts something over all of them.
+    sessions: Mutex<Vec<Weak<Session>>>,
+    /// By the project dirs they were opened for, the one that was asked last behind the others.
+    search: Mutex<Vec<(Vec<PathBuf>, Arc<SearchIndex>)>>,
     /// Questions that were asked already, whatever the answer.
     asked: Mutex<HashSet<String>>,
     /// By where they keep it, and the folders they watch.
@@ -53,6 +67,8 @@ impl Shared {
         Self {
             spend: Spend::new(directories::config_home(&environment)),
             extensions: Extensions::default(),
+            work: TaskTracker::new(),
+            sessions: Mutex::default(),
             search: Mutex::default(),
             asked: Mutex::default(),
             keepers: Mutex::default(),
@@ -87,6 +103,18 @@ impl Shared {
         })
     }
 
+    /// A session is open until the last who has it lets go of it.
+    pub fn opened(&self, session: &Arc<Session>) {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|session| session.strong_count() > 0);
+        sessions.push(Arc::downgrade(session));
+    }
+
+    pub fn open_sessions(&self) -> Vec<Arc<Session>> {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// What keeps the files of a project as they were; one for all its sessions in the same folders.
     pub fn checkpoints(&self, folder: &Path) -> Keeper {
         let project = directories::canonical_git_root(folder).unwrap_or_else(|| folder.to_owned());
@@ -110,28 +138,30 @@ impl Shared {
         keeper.clone()
     }
 
-    /// Searches all sessions of the workspace's projects. The index is brought up to date first: only what was said
-    /// since the last time is read.
-    pub fn search(&self, query: &Query) -> Vec<Hit> {
-        let index = self.search_index();
+    /// Searches as many sessions as it should. The index is brought up to date first: only what was said since the
+    /// last time is read.
+    pub fn search(&self, query: &Query, reach: Reach) -> Vec<Hit> {
+        let index = self.search_index(store::searched_dirs(self, query.session.as_ref(), reach));
         if let Err(error) = index.refresh(&|| false) {
             tracing::warn!(%error, "the search index could not be brought up to date");
         }
         index.search(query)
     }
 
-    pub fn search_index(&self) -> Arc<SearchIndex> {
-        let directories = store::session_dirs(self);
+    pub fn search_index(&self, directories: Vec<PathBuf>) -> Arc<SearchIndex> {
         let mut kept = self.search.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, index)) = kept.as_ref()
-            && *of == directories
-        {
-            return Arc::clone(index);
+        let known = kept.iter().position(|(of, _)| *of == directories).map(|at| kept.remove(at).1);
+        let index = known.unwrap_or_else(|| Arc::new(SearchIndex::open(&self.cache_dir(), &directories)));
+        kept.push((directories, Arc::clone(&index)));
+        if kept.len() > KEPT_INDEXES {
+            kept.remove(0);
         }
-        let cache = directories::config_home(&self.environment).join("cache").join("search");
-        let index = Arc::new(SearchIndex::open(&cache, &directories));
-        *kept = Some((directories, Arc::clone(&index)));
         index
+    }
+
+    /// What can be made again.
+    pub fn cache_dir(&self) -> PathBuf {
+        directories::config_home(&self.environment).join("cache")
     }
 
     /// The skills and command files for a folder, read anew: someone may just have written one.

@@ -21,7 +21,7 @@ use crate::{
     files, report,
     session::{Rendered, Session, State},
     shared::Shared,
-    types::{AgentError, Resumed, SessionPage, SessionSummary, ShownRole},
+    types::{AgentError, Reach, Resumed, SessionPage, SessionSummary, ShownRole},
 };
 
 const PAGE: usize = 50;
@@ -42,6 +42,7 @@ pub(crate) fn page(
     cursor: Option<&str>,
     limit: Option<usize>,
     query: Option<&str>,
+    reach: Reach,
 ) -> Result<SessionPage, AgentError> {
     let start: usize = match cursor {
         None => 0,
@@ -51,10 +52,12 @@ pub(crate) fn page(
     };
     let limit = limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let wanted = query.map(str::to_lowercase);
-    let mut matching = conversation::list(&session_dirs(shared)).into_iter().filter(|summary| {
-        let Some(wanted) = &wanted else { return true };
-        summary.title.to_lowercase().contains(wanted) || summary.first_prompt.to_lowercase().contains(wanted)
-    });
+    let mut matching =
+        conversation::list(&searched_dirs(shared, None, reach)).into_iter().filter(|summary| {
+            let Some(wanted) = &wanted else { return true };
+            summary.title.to_lowercase().contains(wanted)
+                || summary.first_prompt.to_lowercase().contains(wanted)
+        });
     let sessions: Vec<SessionSummary> = matching
         .by_ref()
         .skip(start)
@@ -254,6 +257,30 @@ pub(crate) fn session_dirs(shared: &Shared) -> Vec<PathBuf> {
     dirs
 }
 
+/// Where to look for what was said: in the folder of the session that is named, else as far as it should reach.
+pub(crate) fn searched_dirs(shared: &Shared, session: Option<&SessionId>, reach: Reach) -> Vec<PathBuf> {
+    let here = session_dirs(shared);
+    match session.and_then(|id| find(shared, id).ok()) {
+        // With those that are searched most: their index is at hand.
+        Some(directory) if here.contains(&directory) => return here,
+        Some(directory) => return vec![directory],
+        None => {}
+    }
+    match reach {
+        Reach::Workspace => here,
+        Reach::Everywhere => all_dirs(shared),
+    }
+}
+
+/// The project dirs of all projects.
+pub(crate) fn all_dirs(shared: &Shared) -> Vec<PathBuf> {
+    let projects = directories::config_home(&shared.environment).join("projects");
+    let entries = fs::read_dir(projects).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut dirs: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    dirs.sort();
+    dirs
+}
+
 /// The folder that holds the session: one of this workspace's, else any project's.
 fn find(shared: &Shared, id: &SessionId) -> Result<PathBuf, AgentError> {
     let name = format!("{id}.jsonl");
@@ -261,9 +288,7 @@ fn find(shared: &Shared, id: &SessionId) -> Result<PathBuf, AgentError> {
     if let Some(dir) = session_dirs(shared).into_iter().find(holds) {
         return Ok(dir);
     }
-    let projects = directories::config_home(&shared.environment).join("projects");
-    let others = fs::read_dir(projects).into_iter().flatten().flatten().map(|entry| entry.path());
-    others.into_iter().find(holds).ok_or_else(|| AgentError::UnknownSession(id.to_string()))
+    all_dirs(shared).into_iter().find(holds).ok_or_else(|| AgentError::UnknownSession(id.to_string()))
 }
 
 fn append_to(directory: &Path, id: &SessionId, stamp: Stamp) -> Result<Transcript, AgentError> {

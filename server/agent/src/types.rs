@@ -119,6 +119,16 @@ pub struct Check {
     pub fix: Option<String>,
 }
 
+/// Whose sessions are looked through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the workspace's projects.
+    #[default]
+    Workspace,
+    /// Those of all projects.
+    Everywhere,
+}
+
 #[derive(Clone, Debug)]
 pub struct SessionSummary {
     pub id: SessionId,

@@ -22,6 +22,8 @@ pub enum Command {
     Chat(SessionOptions),
     SessionsList {
         query: Option<String>,
+        /// Of all projects.
+        all: bool,
         scope: Scope,
     },
     SessionsShow {
@@ -42,6 +44,13 @@ pub enum Command {
         id: String,
         scope: Scope,
     },
+    SessionsRewind {
+        id: String,
+        /// Its id, the beginning of it, or the number of a prompt.
+        message: String,
+        restore_files: bool,
+        scope: Scope,
+    },
     Trust {
         /// Only shown if absent.
         change: Option<bool>,
@@ -49,6 +58,8 @@ pub enum Command {
     },
     Doctor {
         repair: bool,
+        /// Whether all of the last repairs are shown, not only the newest.
+        repairs: bool,
         scope: Scope,
     },
     DebugTokens,
@@ -75,6 +86,8 @@ pub struct Search {
     pub role: Option<SearchRole>,
     pub session: Option<String>,
     pub limit: Option<u32>,
+    /// In all projects.
+    pub all: bool,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +105,11 @@ pub enum Which {
     New,
     Newest,
     Id(String),
+    /// One of its branches, as `sessions show` numbers them.
+    Branch {
+        id: String,
+        number: usize,
+    },
 }
 
 #[derive(Debug)]
@@ -179,7 +197,7 @@ fn session_arguments(
     parser: &mut lexopt::Parser,
 ) -> Result<Option<(SessionOptions, Vec<String>, bool)>, lexopt::Error> {
     let mut session = SessionOptions::default();
-    let (mut words, mut json, mut newest, mut id) = (Vec::new(), false, false, None);
+    let (mut words, mut json, mut newest, mut id, mut branch) = (Vec::new(), false, false, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(None),
@@ -187,6 +205,7 @@ fn session_arguments(
             Value(word) => words.push(word.string()?),
             Short('c') | Long("continue") => newest = true,
             Long("resume") => id = Some(parser.value()?.string()?),
+            Long("branch") => branch = Some(parser.value()?.parse()?),
             Short('m') | Long("model") => session.model = Some(parser.value()?.string()?),
             Long("mode") => session.mode = Some(mode(parser.value()?.string()?)?),
             Long("allow") => session.allow.push(parser.value()?.string()?),
@@ -194,11 +213,13 @@ fn session_arguments(
             other => return Err(other.unexpected()),
         }
     }
-    session.which = match (newest, id) {
-        (true, Some(_)) => return Err("--continue and --resume exclude each other".into()),
-        (true, None) => Which::Newest,
-        (false, Some(id)) => Which::Id(id),
-        (false, None) => Which::New,
+    session.which = match (newest, id, branch) {
+        (true, Some(_), _) => return Err("--continue and --resume exclude each other".into()),
+        (_, None, Some(_)) => return Err("--branch goes with --resume".into()),
+        (true, None, None) => Which::Newest,
+        (false, Some(id), Some(number)) => Which::Branch { id, number },
+        (false, Some(id), None) => Which::Id(id),
+        (false, None, None) => Which::New,
     };
     Ok(Some((session, words, json)))
 }
@@ -213,7 +234,7 @@ fn mode(name: String) -> Result<String, lexopt::Error> {
 
 fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     let (mut words, mut scope, mut search) = (Vec::new(), Scope::default(), Search::default());
-    let (mut format, mut to) = (None, None);
+    let (mut format, mut to, mut restore_files) = (None, None, true);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("since") => search.since = Some(time(&parser.value()?.string()?)?),
@@ -221,6 +242,8 @@ fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("role") => search.role = Some(role(&parser.value()?.string()?)?),
             Long("session") => search.session = Some(parser.value()?.string()?),
             Long("limit") => search.limit = Some(parser.value()?.parse()?),
+            Long("all") => search.all = true,
+            Long("no-files") => restore_files = false,
             Long("format") => format = Some(export_format(&parser.value()?.string()?)?),
             Short('o') | Long("output") => to = Some(PathBuf::from(parser.value()?)),
             Value(word) => words.push(word.string()?),
@@ -232,21 +255,27 @@ fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        [] | ["list"] => Ok(Command::SessionsList { query: None, scope }),
-        ["list", query @ ..] => Ok(Command::SessionsList { query: Some(query.join(" ")), scope }),
+        [] | ["list"] => Ok(Command::SessionsList { query: None, all: search.all, scope }),
+        ["list", query @ ..] => {
+            Ok(Command::SessionsList { query: Some(query.join(" ")), all: search.all, scope })
+        }
         ["search"] => Err("'sessions search' needs words to look for".into()),
         ["search", words @ ..] => {
             search.words = words.join(" ");
             Ok(Command::SessionsSearch { search, scope })
         }
-        ["show", id] if !scope.json => Ok(Command::SessionsShow { id: (*id).to_owned(), scope }),
-        ["show", _] => Err("--json goes with 'sessions list' and 'sessions search'".into()),
+        ["show", id] => Ok(Command::SessionsShow { id: (*id).to_owned(), scope }),
         ["export", id] => {
             let format =
                 format.unwrap_or(if scope.json { ExportFormat::Json } else { ExportFormat::Markdown });
             Ok(Command::SessionsExport { id: (*id).to_owned(), format, to, scope })
         }
         ["fork", id] => Ok(Command::SessionsFork { id: (*id).to_owned(), scope }),
+        ["rewind", id, message] => {
+            let (id, message) = ((*id).to_owned(), (*message).to_owned());
+            Ok(Command::SessionsRewind { id, message, restore_files, scope })
+        }
+        ["rewind", ..] => Err("'sessions rewind' needs the id of a session and a prompt of it".into()),
         [verb @ ("show" | "export" | "fork"), ..] => {
             Err(format!("'sessions {verb}' needs the id of one session").into())
         }
@@ -288,17 +317,18 @@ fn trust(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 }
 
 fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
-    let (mut repair, mut scope) = (false, Scope::default());
+    let (mut repair, mut repairs, mut scope) = (false, false, Scope::default());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("repair") => repair = true,
+            Long("repairs") => repairs = true,
             Long("json") => scope.json = true,
             Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
             Short('h') | Long("help") => return Ok(Command::Print(help())),
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Command::Doctor { repair, scope })
+    Ok(Command::Doctor { repair, repairs, scope })
 }
 
 fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {

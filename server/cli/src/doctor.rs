@@ -1,6 +1,6 @@
 //! `reverie doctor`: is everything there that a session needs?
 
-use protocol::{CheckStatus, DoctorParams, method};
+use protocol::{Check, CheckStatus, DoctorParams, Repair, method};
 
 use crate::{
     arguments::Scope,
@@ -12,29 +12,53 @@ use crate::{
     },
 };
 
-pub async fn run(repair: bool, scope: Scope) -> anyhow::Result<u8> {
+pub async fn run(repair: bool, repairs: bool, scope: Scope) -> anyhow::Result<u8> {
     let folder = opening::folder(scope.cwd.as_deref())?;
     let client = Client::start(&folder, None, opening::capabilities()).await?;
     let result = client.call::<method::Doctor>(&DoctorParams { repair }).await;
     client.stop().await;
-    let checks = result?.checks;
+    let result = result?;
     let mut terminal = Terminal::new();
-    for check in &checks {
+    if repairs {
+        result.repairs.iter().for_each(|repair| show_repair(&mut terminal, repair, scope.json));
+        if result.repairs.is_empty() && !scope.json {
+            terminal.aside("nothing was repaired so far");
+        }
+        return Ok(exit::DONE);
+    }
+    for check in &result.checks {
         if scope.json {
             terminal.json(check);
-            continue;
-        }
-        let (style, mark) = match check.status {
-            CheckStatus::Ok => (Style::Green, "ok  "),
-            CheckStatus::Warning => (Style::Yellow, "warn"),
-            CheckStatus::Failed => (Style::Red, "FAIL"),
-        };
-        let mark = terminal.answer_paint.paint(style, mark);
-        terminal.painted_line(&format!("{mark}  {:<14} {}", check.name, safe(&check.detail)));
-        if let Some(fix) = &check.fix {
-            terminal.line(&format!("      {:<14} → {fix}", ""));
+        } else {
+            show(&mut terminal, check);
         }
     }
-    let failed = checks.iter().any(|check| check.status == CheckStatus::Failed);
+    let failed = result.checks.iter().any(|check| check.status == CheckStatus::Failed);
     Ok(if failed { exit::FAILED } else { exit::DONE })
+}
+
+fn show(terminal: &mut Terminal, check: &Check) {
+    let (style, mark) = match check.status {
+        CheckStatus::Ok => (Style::Green, "ok  "),
+        CheckStatus::Warning => (Style::Yellow, "warn"),
+        CheckStatus::Failed => (Style::Red, "FAIL"),
+    };
+    let mark = terminal.answer_paint.paint(style, mark);
+    let detail = safe(&check.detail).replace('\n', &format!("\n      {:<14} ", ""));
+    terminal.painted_line(&format!("{mark}  {:<14} {detail}", check.name));
+    if let Some(fix) = &check.fix {
+        terminal.line(&format!("      {:<14} → {fix}", ""));
+    }
+}
+
+fn show_repair(terminal: &mut Terminal, repair: &Repair, json: bool) {
+    if json {
+        terminal.json(repair);
+        return;
+    }
+    let (style, mark) = if repair.success { (Style::Green, "ok  ") } else { (Style::Red, "FAIL") };
+    let mark = terminal.answer_paint.paint(style, mark);
+    let Repair { at, subject, check, detail, .. } = repair;
+    let line = format!("{at}  {check}  {subject}: {detail}").replace('\n', " ");
+    terminal.painted_line(&format!("{mark}  {}", safe(&line)));
 }

@@ -62,15 +62,18 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::Lsp => in_runtime(serve::run()),
         Command::Ask(options) => in_runtime(ask::run(options)),
         Command::Chat(options) => in_runtime(chat::run(options)),
-        Command::SessionsList { query, scope } => in_runtime(sessions::list(query, scope)),
+        Command::SessionsList { query, all, scope } => in_runtime(sessions::list(query, all, scope)),
         Command::SessionsShow { id, scope } => in_runtime(sessions::show(&id, scope)),
         Command::SessionsSearch { search, scope } => in_runtime(sessions::search(search, scope)),
         Command::SessionsExport { id, format, to, scope } => {
             in_runtime(sessions::export(&id, format, to, scope))
         }
         Command::SessionsFork { id, scope } => in_runtime(sessions::fork(&id, scope)),
+        Command::SessionsRewind { id, message, restore_files, scope } => {
+            in_runtime(sessions::rewind(&id, &message, restore_files, scope))
+        }
         Command::Trust { change, scope } => in_runtime(trust::run(change, scope)),
-        Command::Doctor { repair, scope } => in_runtime(doctor::run(repair, scope)),
+        Command::Doctor { repair, repairs, scope } => in_runtime(doctor::run(repair, repairs, scope)),
     }
 }
 

@@ -7,8 +7,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use protocol::{
-    ClientCapabilities, ErrorCode, ListSessionsParams, NewSessionParams, ResumeSessionParams, SessionMessage,
-    method,
+    Branch, ClientCapabilities, ErrorCode, ListSessionsParams, NewSessionParams, ResumeSessionParams,
+    ResumeSessionResult, SessionMessage, method,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,6 +27,8 @@ pub struct Opened {
     /// The conversation so far.
     pub messages: Vec<SessionMessage>,
     pub repairs: Vec<String>,
+    /// Empty where the conversation went one way only.
+    pub branches: Vec<Branch>,
 }
 
 /// Where to work: an existing folder, absolute.
@@ -89,7 +91,12 @@ pub async fn open(client: &Client, options: &SessionOptions, folder: &Path) -> a
                 ..Default::default()
             };
             let made = client.call::<method::SessionNew>(&params).await?;
-            Ok(Opened { id: made.session_id, messages: Vec::new(), repairs: Vec::new() })
+            Ok(Opened {
+                id: made.session_id,
+                messages: Vec::new(),
+                repairs: Vec::new(),
+                branches: Vec::new(),
+            })
         }
         Which::Newest => {
             let params = ListSessionsParams { limit: Some(1), ..Default::default() };
@@ -100,6 +107,36 @@ pub async fn open(client: &Client, options: &SessionOptions, folder: &Path) -> a
             resume(client, &newest.session_id).await
         }
         Which::Id(id) => resume(client, id).await,
+        Which::Branch { id, number } => resume_branch(client, id, *number).await,
+    }
+}
+
+/// As `sessions show` numbers them, from 1.
+async fn resume_branch(client: &Client, id: &str, number: usize) -> anyhow::Result<Opened> {
+    let opened = resume(client, id).await?;
+    let branch = number.checked_sub(1).and_then(|at| opened.branches.get(at));
+    match branch {
+        Some(branch) if branch.current => Ok(opened),
+        Some(branch) => {
+            let params = ResumeSessionParams {
+                session_id: opened.id,
+                strategy: None,
+                message_uuid: Some(branch.message_uuid.clone()),
+            };
+            Ok(client.call::<method::SessionResume>(&params).await?.into())
+        }
+        None if number == 1 => Ok(opened),
+        None => bail!(
+            "session {id} has no branch {number}, only {}; 'reverie sessions show {id}' lists them",
+            opened.branches.len().max(1)
+        ),
+    }
+}
+
+impl From<ResumeSessionResult> for Opened {
+    fn from(resumed: ResumeSessionResult) -> Self {
+        let ResumeSessionResult { session_id: id, messages, repairs, branches, .. } = resumed;
+        Self { id, messages, repairs, branches }
     }
 }
 
@@ -113,24 +150,28 @@ pub async fn resume(client: &Client, id: &str) -> anyhow::Result<Opened> {
             _ => error,
         }
     })?;
-    Ok(Opened { id: resumed.session_id, messages: resumed.messages, repairs: resumed.repairs })
+    Ok(resumed.into())
 }
 
 pub async fn whole_id(client: &Client, beginning: &str) -> anyhow::Result<String> {
     if beginning.len() >= ID_LENGTH {
         return Ok(beginning.to_owned());
     }
-    let params = ListSessionsParams { limit: Some(LOOKED_THROUGH), ..Default::default() };
-    let page = client.call::<method::SessionList>(&params).await?;
-    let mut fitting = page.sessions.into_iter().map(|session| session.session_id);
-    let mut fitting = fitting.by_ref().filter(|id| !beginning.is_empty() && id.starts_with(beginning));
-    match (fitting.next(), fitting.next()) {
-        (Some(id), None) => Ok(id),
-        (Some(_), Some(_)) => bail!("several sessions begin with {beginning}; give more of the id"),
-        (None, _) => Err(unknown(beginning)),
+    // This project's, else any.
+    for all in [false, true] {
+        let params = ListSessionsParams { limit: Some(LOOKED_THROUGH), all, ..Default::default() };
+        let page = client.call::<method::SessionList>(&params).await?;
+        let mut fitting = page.sessions.into_iter().map(|session| session.session_id);
+        let mut fitting = fitting.by_ref().filter(|id| !beginning.is_empty() && id.starts_with(beginning));
+        match (fitting.next(), fitting.next()) {
+            (Some(id), None) => return Ok(id),
+            (Some(_), Some(_)) => bail!("several sessions begin with {beginning}; give more of the id"),
+            (None, _) => {}
+        }
     }
+    Err(unknown(beginning))
 }
 
 fn unknown(id: &str) -> anyhow::Error {
-    anyhow::anyhow!("there is no session {id} in this project; 'reverie sessions' lists what there is")
+    anyhow::anyhow!("there is no session {id}; 'reverie sessions' lists this project's, with --all every one")
 }

@@ -2,17 +2,20 @@
 
 use std::{io::Write, path::PathBuf};
 
+use anyhow::bail;
 use jiff::{Timestamp, tz::TimeZone};
 use protocol::{
     ExportFormat, ExportSessionParams, ExportSessionResult, ForkSessionParams, ListSessionsParams,
-    MessageKind, MessageRole, SearchRole, SearchSessionsParams, SessionMessage, SessionSummary, method,
+    MessageKind, MessageRole, RewindSessionParams, SearchRole, SearchSessionsParams, SessionMessage,
+    SessionSummary, method,
 };
 use serde_json::Value;
 
 use crate::{
     arguments::{Scope, Search},
     client::Client,
-    exit, opening,
+    exit,
+    opening::{self, Opened},
     terminal::{
         Terminal,
         style::{Style, cut, safe},
@@ -24,13 +27,13 @@ const PAGE: u32 = 1_000;
 /// What a person needs of an id; it can be resumed by.
 const SHORT_ID: usize = 8;
 
-pub async fn list(query: Option<String>, scope: Scope) -> anyhow::Result<u8> {
+pub async fn list(query: Option<String>, all: bool, scope: Scope) -> anyhow::Result<u8> {
     let folder = opening::folder(scope.cwd.as_deref())?;
     let client = Client::start(&folder, None, opening::capabilities()).await?;
     let mut terminal = Terminal::new();
     let (mut cursor, mut found) = (None, false);
     loop {
-        let params = ListSessionsParams { cursor, limit: Some(PAGE), query: query.clone() };
+        let params = ListSessionsParams { cursor, limit: Some(PAGE), query: query.clone(), all };
         let page = client.call::<method::SessionList>(&params).await?;
         let any_cost = page.sessions.iter().any(|session| cost_of(session).is_some());
         for session in &page.sessions {
@@ -60,7 +63,7 @@ pub async fn list(query: Option<String>, scope: Scope) -> anyhow::Result<u8> {
 fn show_summary(terminal: &mut Terminal, session: &SessionSummary, with_cost: bool) {
     let columns = terminal.answer_columns();
     let id = match columns {
-        Some(_) => session.session_id.get(..SHORT_ID).unwrap_or(&session.session_id),
+        Some(_) => short(&session.session_id),
         None => &session.session_id,
     };
     let cost = match cost_of(session) {
@@ -69,7 +72,9 @@ fn show_summary(terminal: &mut Terminal, session: &SessionSummary, with_cost: bo
         None => String::new(),
     };
     let size = session.bytes.div_ceil(1_024);
-    let facts = format!("{id}  {}  {size:>6} KB{cost}  ", local_time(&session.updated_at));
+    let mut facts = format!("{id}  {}  {size:>6} KB{cost}  ", local_time(&session.updated_at));
+    facts.extend(session.branches.map(|branches| format!("[{branches} branches]  ")));
+    facts.extend(session.forked_from.as_deref().map(|from| format!("[fork of {}]  ", short(from))));
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(facts.len()));
     let title = safe(&session.title).replace('\n', " ");
     terminal.painted_line(&format!(
@@ -77,6 +82,10 @@ fn show_summary(terminal: &mut Terminal, session: &SessionSummary, with_cost: bo
         terminal.answer_paint.paint(Style::Dim, &safe(&facts)),
         cut(&title, room)
     ));
+}
+
+fn short(id: &str) -> &str {
+    id.get(..SHORT_ID).unwrap_or(id)
 }
 
 fn cost_of(session: &SessionSummary) -> Option<f64> {
@@ -94,12 +103,96 @@ pub async fn show(id: &str, scope: Scope) -> anyhow::Result<u8> {
         terminal.warn(&format!("repaired: {repair}"));
     }
     for message in &session.messages {
-        show_message(&mut terminal, message, &folder);
+        if scope.json {
+            terminal.json(message);
+        } else {
+            show_message(&mut terminal, message, &folder);
+        }
         if terminal.closed {
             break;
         }
     }
+    if !scope.json {
+        show_branches(&mut terminal, &session);
+    }
     Ok(exit::DONE)
+}
+
+fn show_branches(terminal: &mut Terminal, session: &Opened) {
+    if session.branches.len() < 2 {
+        return;
+    }
+    let paint = terminal.answer_paint;
+    for (number, branch) in (1..).zip(&session.branches) {
+        let mark = if branch.current { '*' } else { ' ' };
+        let (time, messages) = (local_time(&branch.updated_at), branch.messages);
+        let facts = format!("branch {number}{mark}  {time}  {messages:>4} messages  ");
+        let room =
+            terminal.answer_columns().map_or(usize::MAX, |columns| columns.saturating_sub(facts.len()));
+        let prompt = safe(&branch.first_prompt).replace('\n', " ");
+        terminal.painted_line(&format!("{}{}", paint.paint(Style::Dim, &facts), cut(&prompt, room)));
+    }
+    let id = short(&session.id);
+    terminal
+        .aside(&format!("this is the one with the *; another: reverie chat --resume {id} --branch NUMBER"));
+}
+
+/// Takes the conversation back to before one of its prompts, and its files too unless they are to stay.
+pub async fn rewind(id: &str, message: &str, restore_files: bool, scope: Scope) -> anyhow::Result<u8> {
+    let folder = opening::folder(scope.cwd.as_deref())?;
+    let client = Client::start(&folder, None, opening::capabilities()).await?;
+    let rewound = async {
+        let session = opening::resume(&client, id).await?;
+        let message_uuid = find_message(&session, message)?.to_owned();
+        let restore_files = Some(restore_files);
+        let params = RewindSessionParams { session_id: session.id, message_uuid, restore_files, force: None };
+        client.call::<method::SessionRewind>(&params).await
+    };
+    let outcome = rewound.await;
+    client.stop().await;
+    let result = outcome?;
+    let mut terminal = Terminal::new();
+    if scope.json {
+        terminal.json(&result);
+        return Ok(exit::DONE);
+    }
+    for path in &result.restored {
+        terminal.line(&format!("restored {path}"));
+    }
+    for kept in &result.kept {
+        terminal.warn(&format!("left alone: {} ({})", kept.path, kept.reason));
+    }
+    if !result.prompt.is_empty() {
+        terminal.aside(&format!("taken back: {}", excerpt(&result.prompt, terminal.answer_columns())));
+    }
+    Ok(exit::DONE)
+}
+
+/// By its id, the beginning of it, or the number of a prompt: 1 is the first.
+fn find_message<'a>(session: &'a Opened, wanted: &str) -> anyhow::Result<&'a str> {
+    let uuids = session.messages.iter().map(|message| message.uuid.as_str());
+    let mut fitting: Vec<&str> = match wanted.parse::<usize>() {
+        Ok(number) if wanted.len() < SHORT_ID => {
+            let is_prompt = |message: &&SessionMessage| {
+                (message.role, message.kind) == (MessageRole::User, MessageKind::Text)
+            };
+            let mut prompts: Vec<&str> =
+                session.messages.iter().filter(is_prompt).map(|message| message.uuid.as_str()).collect();
+            prompts.dedup();
+            let count = prompts.len();
+            let Some(prompt) = number.checked_sub(1).and_then(|at| prompts.get(at)) else {
+                bail!("the session has {count} prompts, and none of them is number {number}");
+            };
+            return Ok(prompt);
+        }
+        _ => uuids.filter(|uuid| !wanted.is_empty() && uuid.starts_with(wanted)).collect(),
+    };
+    fitting.dedup();
+    match fitting.as_slice() {
+        [uuid] => Ok(uuid),
+        [] => bail!("the session has no message {wanted}; 'reverie sessions show --json' has their ids"),
+        _ => bail!("several messages begin with {wanted}; give more of the id"),
+    }
 }
 
 pub async fn search(search: Search, scope: Scope) -> anyhow::Result<u8> {
@@ -115,7 +208,9 @@ pub async fn search(search: Search, scope: Scope) -> anyhow::Result<u8> {
         until: search.until,
         role: search.role,
         session_id,
+        all: search.all,
         limit: search.limit,
+        ..Default::default()
     };
     let found = client.call::<method::SessionSearch>(&params).await;
     client.stop().await;
@@ -126,7 +221,7 @@ pub async fn search(search: Search, scope: Scope) -> anyhow::Result<u8> {
             terminal.json(hit);
             continue;
         }
-        let id = hit.session_id.get(..SHORT_ID).unwrap_or(&hit.session_id);
+        let id = short(&hit.session_id);
         let role = match hit.role {
             SearchRole::User => "user",
             SearchRole::Assistant => "assistant",
@@ -141,7 +236,10 @@ pub async fn search(search: Search, scope: Scope) -> anyhow::Result<u8> {
         ));
     }
     if hits.is_empty() && !scope.json {
-        terminal.aside("nothing that was said in this project's sessions has all of these words");
+        terminal.aside(match search.all {
+            true => "nothing that was said in any session has all of these words",
+            false => "nothing that was said in this project's sessions has all of these words; --all looks everywhere",
+        });
     }
     Ok(exit::DONE)
 }

@@ -3,11 +3,10 @@
 //! resume finds its way around it.
 
 mod log;
+mod summaries;
 mod tokens;
 
 use std::path::Path;
-
-use serde::Deserialize;
 
 pub use log::{Repair, RepairLog};
 
@@ -46,6 +45,18 @@ pub struct Finding {
     pub detail: String,
     /// [`repair`] puts it right, and nothing is lost by that.
     pub lossless: bool,
+    pub weight: Weight,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// There may be nothing wrong.
+    Note,
+    /// A resume finds its way around it.
+    Warning,
+    /// It must never be.
+    Error,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,8 +66,14 @@ pub struct Checkup {
     pub corrections: Vec<Record>,
 }
 
-/// What a model asks for so many tokens, by its name in messages or in totals; `None`: not known.
-pub type Price<'a> = &'a dyn Fn(&str, &Usage) -> Option<f64>;
+/// What nothing here knows by itself.
+#[derive(Clone, Copy)]
+pub struct Measures<'a> {
+    /// What a model asks for so many tokens, by its name in messages or in totals; `None`: not known.
+    pub price: &'a dyn Fn(&str, &Usage) -> Option<f64>,
+    /// How many tokens a text is, roughly.
+    pub tokens: &'a dyn Fn(&str) -> u64,
+}
 
 /// The names of the modes a session can be in.
 const MODES: &[&str] = &["default", "acceptEdits", "plan", "bypass", "bypassPermissions"];
@@ -71,29 +88,29 @@ pub enum RepairError {
 }
 
 /// Reads the whole transcript and changes nothing.
-pub fn check(path: &Path, price: Price<'_>) -> Result<Checkup, LoadError> {
+pub fn check(path: &Path, measures: Measures<'_>) -> Result<Checkup, LoadError> {
     let reading = read(path, None, None)?;
     let scan = scan(path)?;
     let mut checkup = Checkup::default();
     checkup.chain(&reading, &scan);
     if reading.extras.has_cost {
-        tokens::check(path, &scan, &reading.loaded, price, &mut checkup)?;
+        tokens::check(path, &scan, &reading.loaded, measures, &mut checkup)?;
     }
     checkup.state(&reading);
-    checkup.boundaries(path, &scan)?;
+    summaries::check(path, &scan, measures, &mut checkup)?;
     Ok(checkup)
 }
 
 /// Puts right what can be put right without a loss, and says what was done: one line for each lossless finding.
-pub fn repair(directory: &Path, stamp: Stamp, price: Price<'_>) -> Result<Vec<Repair>, RepairError> {
+pub fn repair(directory: &Path, stamp: Stamp, measures: Measures<'_>) -> Result<Vec<Repair>, RepairError> {
     let path = transcript_path(directory, &stamp.session);
-    if check(&path, price)?.corrections.is_empty() {
+    if check(&path, measures)?.corrections.is_empty() {
         return Ok(Vec::new());
     }
     let session = stamp.session.clone();
     let transcript = Transcript::open(directory, stamp)?;
     // Again, now that nobody else writes.
-    let checkup = check(&path, price)?;
+    let checkup = check(&path, measures)?;
     let written = checkup.corrections.iter().try_for_each(|record| transcript.append(record));
     let success = written.and_then(|()| transcript.sync()).is_ok();
     let lossless = checkup.findings.into_iter().filter(|finding| finding.lossless);
@@ -109,16 +126,21 @@ pub fn repair(directory: &Path, stamp: Stamp, price: Price<'_>) -> Result<Vec<Re
 
 impl Checkup {
     fn describe(&mut self, check: Check, detail: impl Into<String>) {
-        self.findings.push(Finding { check, detail: detail.into(), lossless: false });
+        self.weigh(check, Weight::Warning, detail);
+    }
+
+    fn weigh(&mut self, check: Check, weight: Weight, detail: impl Into<String>) {
+        self.findings.push(Finding { check, detail: detail.into(), lossless: false, weight });
     }
 
     fn correct(&mut self, check: Check, detail: impl Into<String>, correction: Record) {
-        self.findings.push(Finding { check, detail: detail.into(), lossless: true });
+        let weight = Weight::Warning;
+        self.findings.push(Finding { check, detail: detail.into(), lossless: true, weight });
         self.corrections.push(correction);
     }
 
     fn chain(&mut self, reading: &Reading, scan: &Scan) {
-        for sentence in reading.report.chain(&reading.damage, reading.bytes, &reading.loaded) {
+        for sentence in reading.report.chain(&reading.damage, reading.bytes) {
             self.describe(Check::Chain, sentence);
         }
         // The sentences are about the thread that is gone on with.
@@ -162,36 +184,6 @@ impl Checkup {
             self.correct(Check::State, detail, Record::Branches(branches));
         }
     }
-
-    /// "A compaction ratio under 1 is an error": what was kept is more than what there was.
-    fn boundaries(&mut self, path: &Path, scan: &Scan) -> Result<(), LoadError> {
-        let places = scan.entries.iter().filter(|entry| entry.boundary).map(|entry| entry.place());
-        crate::resume::each_line(path, places, |line| {
-            let Ok(boundary) = serde_json::from_slice::<Boundary>(line) else { return };
-            let Some(sizes) = boundary.compact_metadata else { return };
-            if let (Some(before), Some(after)) = (sizes.before, sizes.after)
-                && after > before
-            {
-                let detail = format!("A compaction made {before} tokens into {after}: more than there were.");
-                self.describe(Check::State, detail);
-            }
-        })?;
-        Ok(())
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Boundary {
-    compact_metadata: Option<Sizes>,
-}
-
-#[derive(Deserialize)]
-struct Sizes {
-    #[serde(rename = "preTokens", alias = "tokensBefore")]
-    before: Option<u64>,
-    #[serde(rename = "postTokens", alias = "tokensAfter")]
-    after: Option<u64>,
 }
 
 #[cfg(test)]

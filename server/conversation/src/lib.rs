@@ -34,6 +34,6 @@ pub use record::{
     transcript_path,
 };
 pub use request::request_messages;
-pub use resume::{Branch, Cut, LoadError, Loaded, Strategy, cut, load};
+pub use resume::{Branch, Cut, LoadError, Loaded, Progress, ProjectState, Strategy, cut, load};
 pub use search::{Hit, Query, SearchIndex, Speaker};
 pub use transcript::{Incident, Transcript, TranscriptError};

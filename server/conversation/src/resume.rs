@@ -8,6 +8,7 @@ mod choose;
 mod digest;
 mod extras;
 mod materialise;
+pub mod project_state;
 mod repair;
 mod report;
 
@@ -32,11 +33,13 @@ use crate::{
 use choose::{Wanted, choose};
 use extras::{Extras, read_extras, read_heads};
 use materialise::{Window, materialise};
+pub use project_state::{Progress, ProjectState};
 use report::Report;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// The thread as it was.
+    #[default]
     Full,
     /// A digest of the thread, then its last rounds.
     Partial,
@@ -44,7 +47,7 @@ pub enum Strategy {
     Minimal,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     pub strategy: Strategy,
     /// From the root, or the last compact boundary, to where the session goes on; every tool call has its result.
@@ -96,7 +99,22 @@ pub fn load(
     strategy: Option<Strategy>,
     at: Option<Uuid>,
 ) -> Result<Loaded, LoadError> {
-    Ok(read(&transcript_path(directory, session), strategy, at)?.loaded)
+    match read(&transcript_path(directory, session), strategy, at) {
+        Err(LoadError::Io(error)) if at.is_none() && matches!(strategy, None | Some(Strategy::Minimal)) => {
+            without_transcript(directory, error)
+        }
+        reading => Ok(reading?.loaded),
+    }
+}
+
+/// What is known about the project, when that is all.
+fn without_transcript(directory: &Path, error: io::Error) -> Result<Loaded, LoadError> {
+    let Some(known) = ProjectState::read(directory) else { return Err(LoadError::Io(error)) };
+    let repairs =
+        vec![format!("The transcript cannot be read ({error}); the project's state stands in for it.")];
+    let mut loaded = Loaded { strategy: Strategy::Minimal, repairs, ..Loaded::default() };
+    digest::replace_thread(&mut loaded, None, Some(known));
+    Ok(loaded)
 }
 
 /// What was read, and everything that was noticed on the way.
@@ -154,24 +172,28 @@ pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) ->
         checkpoints: extras.checkpoints,
         repairs: Vec::new(),
     };
-    loaded.strategy = strategy.unwrap_or(match loaded.thread.is_empty() && !chosen.at_beginning {
+    let is_lost = loaded.thread.is_empty() && !chosen.at_beginning;
+    let known = || path.parent().and_then(ProjectState::read);
+    loaded.strategy = strategy.unwrap_or(match is_lost {
         false => Strategy::Full,
         true if !chosen.stray.is_empty() => Strategy::Partial,
         true if extras.has_state => Strategy::Minimal,
+        true if scan.damage.lost_records() && known().is_some() => Strategy::Minimal,
         true => Strategy::Full,
     });
+    report.empty = is_lost;
     if loaded.strategy != Strategy::Full {
         if loaded.thread.is_empty() {
             let stray = materialise(path, &chosen.stray, &mut report)?;
             loaded.thread = repair::pair(stray, &mut report).thread;
         }
-        digest::replace_thread(&mut loaded, extras.git_branch.as_deref());
+        report.empty &= loaded.thread.is_empty();
+        digest::replace_thread(&mut loaded, extras.git_branch.as_deref(), known());
     }
     // Another branch is gone on with: the next resume finds the way too, though nothing may be said until then.
     if at.is_some() && loaded.new_messages.is_empty() {
         loaded.new_records.push(Record::Head { uuid: loaded.thread.last().map(|message| message.uuid) });
     }
-    report.at_beginning = chosen.at_beginning;
     loaded.repairs = report.sentences(&scan.damage, scan.bytes, &loaded);
     let extras = Noticed {
         has_cost: extras.cost.is_some(),

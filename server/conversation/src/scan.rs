@@ -152,6 +152,13 @@ pub(crate) struct Damage {
     pub(crate) unknown_kinds: BTreeMap<String, u64>,
 }
 
+impl Damage {
+    /// Whether something was there that could not be read.
+    pub(crate) fn lost_records(&self) -> bool {
+        self.torn_tail || self.bad_lines + self.nul_runs + self.oversized_lines > 0
+    }
+}
+
 pub(crate) fn scan(path: &Path) -> io::Result<Scan> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {

@@ -16,6 +16,9 @@ use crate::{
     secret::Secret,
 };
 
+/// Like Claude Code: a token was set on purpose, for a gateway, and comes first; a key may be there for other programs.
+const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
+
 pub struct Models {
     environment: Environment,
     settings: Settings,
@@ -32,8 +35,7 @@ impl Models {
     pub fn new(environment: &Environment, settings: &Settings) -> Self {
         let environment = settings.environment(environment);
         let http = Http::new(extra_authorities(&environment));
-        // Like Claude Code: a token was set on purpose, for a gateway; a key may be there for other programs.
-        let credential = secret(&environment, "ANTHROPIC_AUTH_TOKEN")
+        let credential = secret(&environment, TOKEN)
             .map(Credential::Token)
             .or_else(|| secret(&environment, "ANTHROPIC_API_KEY").map(Credential::ApiKey));
         let anthropic = Anthropic::new(anthropic::Config {
@@ -73,6 +75,16 @@ impl Models {
             _ => Arc::clone(&self.offline) as Arc<dyn Provider>,
         };
         Ok((spec, provider))
+    }
+
+    /// The variable that requests to a provider take their credential from; `None`: they carry none.
+    pub fn credential_variable(&self, provider: &str) -> Option<&'static str> {
+        let names: &[&'static str] = match provider {
+            ANTHROPIC => &[TOKEN, "ANTHROPIC_API_KEY"],
+            OPENAI => &["OPENAI_API_KEY"],
+            _ => &[],
+        };
+        names.iter().copied().find(|name| self.environment.get(name).is_some())
     }
 
     /// Models worth offering, and whether each can be used as things are.

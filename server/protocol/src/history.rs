@@ -97,23 +97,32 @@ pub struct ExportSessionResult {
     pub path: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchSessionsParams {
-    /// Words that must all occur, in any order; `"in quotes"` for a phrase.
+    /// Words that must all occur, in any order; `"in quotes"` for a phrase. Empty: whatever fits the rest.
     pub query: String,
     /// Only what was said at or after this time, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Only what was said before this time, in RFC 3339.
+    /// Only what was said at or before this time, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<SearchRole>,
-    /// Only this session.
+    /// Only this session, whatever project it is of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The most hits to return; 50 if absent.
+    /// Only this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_uuid: Option<String>,
+    /// Only what answers this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_uuid: Option<String>,
+    /// Whether the sessions of all projects are searched, not only those of the workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+    /// The most hits to return; 20 if absent, and never more than 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

@@ -55,6 +55,22 @@ pub struct DoctorParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorResult {
     pub checks: Vec<Check>,
+    /// The last 50 repairs, newest first.
+    #[serde(default)]
+    pub repairs: Vec<Repair>,
+}
+
+/// Something that was put right, or should have been.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Repair {
+    /// When, in RFC 3339.
+    pub at: String,
+    /// What was repaired: a session, an index, a file.
+    pub subject: String,
+    /// The check that found it.
+    pub check: String,
+    pub detail: String,
+    pub success: bool,
 }
 
 /// One thing the doctor looked at.
@@ -62,6 +78,7 @@ pub struct DoctorResult {
 pub struct Check {
     pub name: String,
     pub status: CheckStatus,
+    /// What was found; may have several lines.
     pub detail: String,
     /// What the user can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

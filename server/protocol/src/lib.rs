@@ -38,7 +38,8 @@ pub use history::{
 };
 pub use info::{
     Check, CheckStatus, CommandSource, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult,
-    ListCommandsParams, ListCommandsResult, ListModelsParams, ListModelsResult, Model, Setting, SlashCommand,
+    ListCommandsParams, ListCommandsResult, ListModelsParams, ListModelsResult, Model, Repair, Setting,
+    SlashCommand,
 };
 pub use method::{
     ClientRequest, Direction, METHODS, Method, Notification, Request, ServerNotification, ServerRequest,

@@ -278,10 +278,10 @@ methods! {
         example r##"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "format": "markdown"}"##
             => r##"{"text": "# Fix the parser\n\n…"}"##;
 
-        /// Searches all that was said in the project's sessions.
+        /// Searches all that was said in the sessions of the workspace's projects, or of all.
         SessionSearch = "reverie/session/search": SearchSessionsParams => SearchSessionsResult,
         errors [INVALID_PARAMS, UNAVAILABLE],
-        example r#"{"query": "parser \"byte order mark\"", "since": "2026-02-01T00:00:00Z", "role": "assistant", "limit": 20}"#
+        example r#"{"query": "parser \"byte order mark\"", "since": "2026-02-01T00:00:00Z", "role": "assistant", "all": true, "limit": 20}"#
             => r#"{"hits": [{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "assistant", "timestamp": "2026-03-01T09:29:12Z", "snippet": "… the parser takes the byte order mark for …"}]}"#;
 
         /// Chooses another model or permission mode for a session.
@@ -340,7 +340,7 @@ methods! {
         Doctor = "reverie/doctor": DoctorParams => DoctorResult,
         errors [UNAVAILABLE],
         example r#"{}"#
-            => r#"{"checks": [{"name": "model", "status": "warning", "detail": "no key is configured; the offline model answers", "fix": "set ANTHROPIC_API_KEY"}]}"#;
+            => r#"{"checks": [{"name": "model", "status": "warning", "detail": "no key is configured; the offline model answers", "fix": "set ANTHROPIC_API_KEY"}], "repairs": [{"at": "2026-03-01T09:30:00Z", "subject": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "check": "token totals", "detail": "The total says 520 tokens, and the messages 1220.", "success": true}]}"#;
     }
     server_requests {
         /// Asks the user whether a tool call may run.

@@ -43,6 +43,9 @@ pub struct ListSessionsParams {
     /// Only sessions whose title or first prompt contains this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
+    /// Whether the sessions of all projects are listed, not only those of the workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,8 +8,8 @@ use std::{
 };
 
 use conversation::{
-    RepairLog, SessionId, Stamp, Summary, Transcript,
-    integrity::{self, Finding},
+    RepairLog, SearchIndex, SessionId, Stamp, Summary, Transcript,
+    integrity::{self, Finding, Measures, Weight},
 };
 use jiff::Timestamp;
 use settings::directories;
@@ -23,24 +23,26 @@ const NEWEST_BYTES: u64 = 64 << 20;
 
 /// "Caches, stale after 24 h."
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The newest repairs are shown; the rest where somebody asks for it.
+const SHOWN_REPAIRS: usize = 5;
 /// Copies of changed files that no transcript names any more are kept this long.
 const UNUSED_COPIES: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 pub(super) fn checks(shared: &Shared, folder: &Path, repair: Repair) -> Vec<Check> {
-    let cache = directories::config_home(&shared.environment).join("cache");
     let mut transcripts = Transcripts::read(shared, folder, repair);
-    let log = RepairLog::open(&cache);
-    if let Err(error) = log.add(&transcripts.repaired) {
-        tracing::warn!(%error, "repairs could not be written down");
-    }
-    vec![
+    let mut repaired = std::mem::take(&mut transcripts.repaired);
+    let mut checks = vec![
         transcripts.check(integrity::Check::Chain),
         transcripts.check(integrity::Check::Tokens),
         transcripts.check(integrity::Check::State),
-        caches(shared, folder, repair),
+        caches(shared, folder, repair, &mut repaired),
         indexes(shared),
-        repairs(&log),
-    ]
+    ];
+    if let Err(error) = RepairLog::open(&shared.cache_dir()).add(&repaired) {
+        tracing::warn!(%error, "repairs could not be written down");
+    }
+    checks.push(repairs(&super::repairs(shared)));
+    checks
 }
 
 struct Transcripts {
@@ -58,6 +60,7 @@ impl Transcripts {
         let price = |name: &str, usage: &conversation::Usage| {
             models.resolve(Some(name)).ok().map(|(spec, _)| spec.cost_usd(usage))
         };
+        let measures = Measures { price: &price, tokens: &context::estimate::tokens_of_text };
         let mut read = Self {
             looked_at: 0,
             of: all.len(),
@@ -73,19 +76,19 @@ impl Transcripts {
                 break;
             }
             read.looked_at += 1;
-            read.examine(session, repair, &price);
+            read.examine(session, repair, measures);
         }
         read
     }
 
-    fn examine(&mut self, session: &Summary, repair: Repair, price: integrity::Price<'_>) {
+    fn examine(&mut self, session: &Summary, repair: Repair, measures: Measures<'_>) {
         let Some(directory) = session.path.parent() else { return };
-        match integrity::repair(directory, stamp(session), price) {
+        match integrity::repair(directory, stamp(session), measures) {
             Ok(done) => self.repaired.extend(done),
             // Whoever has it open looks after it; what cannot be read is told below.
             Err(error) => tracing::debug!(session = %session.session, %error, "not repaired"),
         }
-        let findings = match integrity::check(&session.path, price) {
+        let findings = match integrity::check(&session.path, measures) {
             Ok(checkup) => checkup.findings,
             Err(error) => {
                 self.unreadable.push(format!("{}: {error}", session.session));
@@ -108,14 +111,10 @@ impl Transcripts {
     }
 
     fn check(&mut self, check: integrity::Check) -> Check {
-        // A total may be higher than the messages say: a request whose answer was not kept was paid for too.
-        let is_one = |finding: &Finding| {
-            finding.check == check && (finding.lossless || check != integrity::Check::Tokens)
-        };
-        let found: Vec<String> = self
-            .findings
-            .iter()
-            .filter(|(_, finding)| is_one(finding))
+        let is_one = |finding: &Finding| finding.check == check && finding.weight > Weight::Note;
+        let of_check = self.findings.iter().filter(|(_, finding)| is_one(finding));
+        let is_error = of_check.clone().any(|(_, finding)| finding.weight == Weight::Error);
+        let found: Vec<String> = of_check
             .map(|(session, finding)| format!("{session}: {}", finding.detail))
             .chain(match check {
                 integrity::Check::Chain => std::mem::take(&mut self.unreadable),
@@ -132,7 +131,7 @@ impl Transcripts {
         }
         Check {
             name: check.name().to_owned(),
-            status: CheckStatus::Warning,
+            status: if is_error { CheckStatus::Failed } else { CheckStatus::Warning },
             detail: format!("in {seen}: {}", found.join("; ")),
             fix: Some(
                 "resuming the session works around it; `reverie doctor --repair` makes a sound copy"
@@ -165,11 +164,12 @@ fn stamp(session: &Summary) -> Stamp {
     }
 }
 
-/// Copies of changed files, and what a killed process has left.
-fn caches(shared: &Shared, folder: &Path, repair: Repair) -> Check {
+/// Copies of changed files, indexes that nobody has refreshed or uses, and what a killed process has left.
+fn caches(shared: &Shared, folder: &Path, repair: Repair, repaired: &mut Vec<conversation::Repair>) -> Check {
     let dirs = directories::related_project_dirs(&shared.environment, folder);
-    let config_home = directories::config_home(&shared.environment);
-    let removed: usize = dirs.iter().chain([&config_home]).map(|dir| remove_stale(dir)).sum();
+    let home = directories::config_home(&shared.environment);
+    let cache = shared.cache_dir();
+    let removed: usize = dirs.iter().chain([&home, &cache]).map(|dir| remove_stale(dir)).sum();
     let mut bytes = 0;
     for dir in dirs.iter().filter(|dir| dir.join("checkpoints").is_dir()) {
         let kept = checkpoints::Store::new(dir.join("checkpoints"));
@@ -184,7 +184,37 @@ fn caches(shared: &Shared, folder: &Path, repair: Repair) -> Check {
     if removed > 0 {
         detail.push_str(&format!("; {removed} files that a killed process had left were removed"));
     }
+    for (text, success) in stale_indexes(shared, &cache) {
+        detail.push_str(&format!("; {text}"));
+        let (at, subject, check) = (Timestamp::now(), "search index".to_owned(), "caches".to_owned());
+        repaired.push(conversation::Repair { at, subject, check, detail: text, success });
+    }
     ok("caches", detail)
+}
+
+/// "Caches, stale after 24 h": brings up to date, or removes, what nobody has refreshed for so long. Says what was done,
+/// and whether it could be.
+fn stale_indexes(shared: &Shared, cache: &Path) -> Vec<(String, bool)> {
+    let Some(before) = SystemTime::now().checked_sub(STALE) else { return Vec::new() };
+    let mut done = Vec::new();
+    match shared.search_index(store::session_dirs(shared)).refresh_stale(before) {
+        Ok(0) => {}
+        Ok(count) => {
+            let text = format!("{count} search indexes were older than a day and were brought up to date");
+            done.push((text, true));
+        }
+        Err(error) => {
+            done.push((
+                format!("the search index is older than a day and cannot be written: {error}"),
+                false,
+            ));
+        }
+    }
+    match SearchIndex::remove_unused(cache, &store::all_dirs(shared), before) {
+        0 => {}
+        count => done.push((format!("{count} search indexes of projects that are gone were removed"), true)),
+    }
+    done
 }
 
 /// All copies that a transcript of this folder may want back.
@@ -213,8 +243,10 @@ fn remove_stale(dir: &Path) -> usize {
 }
 
 fn indexes(shared: &Shared) -> Check {
-    match shared.search_index().refresh(&|| false) {
-        Ok(()) => ok("indexes", format!("{} project folders are indexed", store::session_dirs(shared).len())),
+    let dirs = store::session_dirs(shared);
+    let count = dirs.len();
+    match shared.search_index(dirs).refresh(&|| false) {
+        Ok(()) => ok("indexes", format!("{count} project folders are indexed")),
         Err(error) => Check {
             name: "indexes".to_owned(),
             status: CheckStatus::Warning,
@@ -224,17 +256,20 @@ fn indexes(shared: &Shared) -> Check {
     }
 }
 
-fn repairs(log: &RepairLog) -> Check {
-    let recent = log.recent();
-    let Some(last) = recent.last() else { return ok("repairs", "none so far".to_owned()) };
+/// Newest first.
+fn repairs(recent: &[conversation::Repair]) -> Check {
+    if recent.is_empty() {
+        return ok("repairs", "none so far".to_owned());
+    }
     let succeeded = recent.iter().filter(|repair| repair.success).count();
-    ok(
-        "repairs",
-        format!(
-            "{succeeded} of the last {} succeeded; the last: {} ({})",
-            recent.len(),
-            last.detail,
-            last.at
-        ),
-    )
+    let mut detail = format!("{succeeded} of the last {} succeeded", recent.len());
+    for repair in recent.iter().take(SHOWN_REPAIRS) {
+        let outcome = if repair.success { "done" } else { "failed" };
+        let conversation::Repair { at, subject, check, detail: what, .. } = repair;
+        detail.push_str(&format!("\n{at:.0}, {outcome}: {check}, {subject}: {}", what.replace('\n', " ")));
+    }
+    if recent.len() > SHOWN_REPAIRS {
+        detail.push_str(&format!("\nand {} more: reverie doctor --repairs", recent.len() - SHOWN_REPAIRS));
+    }
+    ok("repairs", detail)
 }

@@ -51,24 +51,57 @@ fn chat_resumes_a_session() {
 }
 
 #[test]
+fn a_branch_of_a_session_is_resumed_by_its_number() {
+    for command in ["chat|--resume|abc|--branch|2", "ask|x|--branch=2|--resume|abc"] {
+        let arguments = std::iter::once("reverie").chain(command.split('|')).map(OsString::from);
+        let which = match parse(arguments) {
+            Ok(Command::Chat(options)) => options.which,
+            Ok(Command::Ask(options)) => options.session.which,
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(which, Which::Branch { id, number: 2 } if id == "abc"));
+    }
+}
+
+#[test]
 fn sessions_lists_by_default() {
-    check("sessions", expect!["SessionsList { query: None, scope: Scope { cwd: None, json: false } }"]);
+    check(
+        "sessions",
+        expect!["SessionsList { query: None, all: false, scope: Scope { cwd: None, json: false } }"],
+    );
     check(
         "sessions|list|two|words|--json|-C|/x",
         expect![[
-            r#"SessionsList { query: Some("two words"), scope: Scope { cwd: Some("/x"), json: true } }"#
+            r#"SessionsList { query: Some("two words"), all: false, scope: Scope { cwd: Some("/x"), json: true } }"#
         ]],
     );
     check(
         "sessions|show|abc",
         expect![[r#"SessionsShow { id: "abc", scope: Scope { cwd: None, json: false } }"#]],
     );
+    check(
+        "sessions|list|--all",
+        expect!["SessionsList { query: None, all: true, scope: Scope { cwd: None, json: false } }"],
+    );
+    check(
+        "sessions|rewind|abc|2|--no-files",
+        expect![[
+            r#"SessionsRewind { id: "abc", message: "2", restore_files: false, scope: Scope { cwd: None, json: false } }"#
+        ]],
+    );
 }
 
 #[test]
 fn the_small_commands() {
     check("lsp|--stdio", expect!["Lsp"]);
-    check("doctor|--json", expect!["Doctor { repair: false, scope: Scope { cwd: None, json: true } }"]);
+    check(
+        "doctor|--json",
+        expect!["Doctor { repair: false, repairs: false, scope: Scope { cwd: None, json: true } }"],
+    );
+    check(
+        "doctor|--repairs",
+        expect!["Doctor { repair: false, repairs: true, scope: Scope { cwd: None, json: false } }"],
+    );
     check("debug|tokens|--model|opus", expect!["DebugTokens"]);
     check("debug|tokens", expect!["DebugTokens"]);
     check("debug|shell", expect!["DebugShell"]);
@@ -108,7 +141,11 @@ fn wrong_usage_says_what_is_wrong() {
     check("chat|hi", expect![[r#"error: chat takes no prompt: type it there, or use reverie ask "…""#]]);
     check("chat|--json", expect!["error: --json goes with ask"]);
     check("sessions|show", expect!["error: 'sessions show' needs the id of one session"]);
-    check("sessions|show|x|--json", expect!["error: --json goes with 'sessions list' and 'sessions search'"]);
+    check(
+        "sessions|rewind|x",
+        expect!["error: 'sessions rewind' needs the id of a session and a prompt of it"],
+    );
+    check("chat|--branch|2", expect!["error: --branch goes with --resume"]);
     check("sessions|drop", expect!["error: there is no command 'sessions drop'"]);
     check("doctor|now", expect![[r#"error: unexpected argument "now""#]]);
     check("debug", expect!["error: 'debug' needs the name of a part: tokens, shell, path or sandbox"]);

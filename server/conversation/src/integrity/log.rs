@@ -1,23 +1,18 @@
 //! The last repairs and whether they succeeded, for whoever asks later.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::transcript::{atomic, create_private_dir};
+use crate::transcript::atomic;
 
 /// "The last 50 repairs and their success are shown."
 const KEPT: usize = 50;
-/// Another process holds the lock for as long as it takes to write some kilobytes.
-const LOCK_ATTEMPTS: u32 = 100;
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Something that was put right, or should have been.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +49,7 @@ impl RepairLog {
         if new.is_empty() {
             return Ok(());
         }
-        let _lock = self.lock()?;
+        let _lock = atomic::lock(&self.path)?;
         let mut repairs = self.recent();
         repairs.extend_from_slice(new);
         repairs.drain(..repairs.len().saturating_sub(KEPT));
@@ -64,20 +59,5 @@ impl RepairLog {
             text.push(b'\n');
         }
         atomic::replace(&self.path, |file| file.write_all(&text))
-    }
-
-    fn lock(&self) -> io::Result<File> {
-        if let Some(folder) = self.path.parent() {
-            create_private_dir(folder)?;
-        }
-        let lock = File::options().create(true).append(true).open(self.path.with_extension("lock"))?;
-        for _ in 0..LOCK_ATTEMPTS {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
-                Err(fs::TryLockError::Error(error)) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::ResourceBusy.into())
     }
 }

@@ -47,13 +47,25 @@ fn price(_: &str, usage: &Usage) -> Option<f64> {
     Some(usage.context_tokens() as f64 / 1_000.0)
 }
 
+/// A token for each letter.
+fn letters(text: &str) -> u64 {
+    text.len() as u64
+}
+
+const MEASURES: Measures<'static> = Measures { price: &price, tokens: &letters };
+
 fn checkup(directory: &TempDir) -> Checkup {
-    check(&transcript_path(directory.path(), &session()), &price).unwrap()
+    check(&transcript_path(directory.path(), &session()), MEASURES).unwrap()
 }
 
 fn expect_findings(directory: &TempDir, expected: Expect) {
     let lines = checkup(directory).findings.into_iter().map(|finding| {
-        let mark = if finding.lossless { "+" } else { "-" };
+        let mark = match finding.weight {
+            Weight::Error => "!",
+            Weight::Note => "?",
+            Weight::Warning if finding.lossless => "+",
+            Weight::Warning => "-",
+        };
         format!("{mark} {}: {}\n", finding.check.name(), finding.detail)
     });
     expected.assert_eq(&lines.collect::<String>());
@@ -64,7 +76,7 @@ fn a_sound_transcript_has_no_findings() {
     let records = [said(user(1, "one")), answer(2, 500), said(user(3, "two")), answer(4, 500)];
     let directory = write(&[&records[..], &[cost(1_050, 1.0), Record::Mode("plan".to_owned())]].concat());
     expect_findings(&directory, expect![[""]]);
-    assert_eq!(repair(directory.path(), stamp(), &price).unwrap(), []);
+    assert_eq!(repair(directory.path(), stamp(), MEASURES).unwrap(), []);
 }
 
 #[test]
@@ -80,7 +92,7 @@ fn totals_that_missed_a_response_are_corrected_and_nothing_is_rewritten() {
             + token totals: The total says 520 tokens, and the messages 1220.
         "#]],
     );
-    let repaired = repair(directory.path(), stamp(), &price).unwrap();
+    let repaired = repair(directory.path(), stamp(), MEASURES).unwrap();
     assert_eq!((repaired.len(), repaired[0].success), (1, true));
     assert!(fs::read(&path).unwrap().starts_with(&before));
     expect_findings(&directory, expect![[""]]);
@@ -88,7 +100,7 @@ fn totals_that_missed_a_response_are_corrected_and_nothing_is_rewritten() {
     let total = cost.models["p/opus"];
     assert_eq!((total.usage.output_tokens, total.usage.input_tokens), (1_200, 20));
     assert!((total.cost_usd - 1.7).abs() < 1e-9, "{total:?}");
-    assert_eq!(repair(directory.path(), stamp(), &price).unwrap(), []);
+    assert_eq!(repair(directory.path(), stamp(), MEASURES).unwrap(), []);
 }
 
 #[test]
@@ -97,10 +109,10 @@ fn totals_that_say_more_are_only_described() {
     expect_findings(
         &directory,
         expect![[r#"
-            - token totals: The total says 5020 tokens, the messages 510. Requests whose answer was not kept may explain that.
+            ? token totals: The total says 5020 tokens, the messages 510. Requests whose answer was not kept may explain that.
         "#]],
     );
-    assert_eq!(repair(directory.path(), stamp(), &price).unwrap(), []);
+    assert_eq!(repair(directory.path(), stamp(), MEASURES).unwrap(), []);
 }
 
 #[test]
@@ -156,7 +168,7 @@ fn every_break_in_the_chain_is_described() {
             + state: Listings are told of 1 branches, and there are 2.
         "#]],
     );
-    let repaired = repair(directory.path(), stamp(), &price).unwrap();
+    let repaired = repair(directory.path(), stamp(), MEASURES).unwrap();
     assert_eq!(repaired.len(), 1);
     assert!(!checkup(&directory).findings.iter().any(|finding| finding.lossless));
 }
@@ -187,10 +199,10 @@ fn state_that_makes_no_sense_is_told() {
             - state: The session's mode has a name that is not known: turbo mode.
             - state: The start of the session's requests cannot be read; the next request renders it anew, and the provider's cache does not know that.
             - state: 1 prompts no longer wait that never did.
-            - state: A compaction made 100 tokens into 150: more than there were.
+            ! state: A compaction made 100 tokens into 150: more than there were.
         "#]],
     );
-    repair(directory.path(), stamp(), &price).unwrap();
+    repair(directory.path(), stamp(), MEASURES).unwrap();
     assert!(!checkup(&directory).findings.iter().any(|finding| finding.lossless));
 }
 
@@ -198,9 +210,9 @@ fn state_that_makes_no_sense_is_told() {
 fn a_session_that_is_open_is_left_to_who_has_it() {
     let directory = write(&[said(user(1, "one")), answer(2, 500), cost(0, 0.0)]);
     let _open = Transcript::open(directory.path(), stamp()).unwrap();
-    let refused = repair(directory.path(), stamp(), &price);
+    let refused = repair(directory.path(), stamp(), MEASURES);
     assert!(matches!(refused, Err(RepairError::Write(TranscriptError::Busy))));
-    let missing = check(&directory.path().join("nothing.jsonl"), &price);
+    let missing = check(&directory.path().join("nothing.jsonl"), MEASURES);
     assert!(matches!(missing, Err(LoadError::NotFound)));
 }
 
@@ -239,4 +251,43 @@ fn the_log_keeps_the_last_fifty_repairs_of_all_processes() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(log.recent().len(), 49);
     log.add(&[]).unwrap();
+}
+
+#[test]
+fn summaries_are_as_long_as_they_were_counted() {
+    let directory = write(&[said(user(1, "one"))]);
+    let path = transcript_path(directory.path(), &session());
+    let mut text = fs::read_to_string(&path).unwrap();
+    let mut number = 10;
+    // Where the count is: with the boundary, with the summary, or nowhere.
+    for (boundary, summary) in [
+        (r#""compactMetadata":{"preTokens":9000,"postTokens":400,"summaryTokens":350}"#, r#""x":1"#),
+        (r#""compactMetadata":{"preTokens":9000,"summaryTokens":249}"#, r#""x":1"#),
+        (r#""compactMetadata":{"preTokens":9000}"#, r#""summaryTokens":351"#),
+        (r#""compactMetadata":{"preTokens":9000}"#, r#""x":1"#),
+        (r#""content":"no sizes""#, r#""summaryTokens":9"#),
+    ] {
+        let said = "s".repeat(300);
+        text += &format!(
+            "{{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"uuid\":\"{}\",{boundary}}}\n",
+            uuid(number)
+        );
+        text += &format!(
+            "{{\"type\":\"user\",\"isCompactSummary\":true,\"uuid\":\"{}\",\"parentUuid\":\"{}\",{summary},\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}}}}\n",
+            uuid(number + 1),
+            uuid(number),
+        );
+        number += 10;
+    }
+    fs::write(&path, text).unwrap();
+    let told = checkup(&directory).findings.into_iter().filter(|finding| finding.check == Check::Tokens);
+    let told: Vec<String> = told.map(|finding| finding.detail).collect();
+    assert_eq!(
+        told,
+        [
+            "A summary was counted as 249 tokens, and has about 300.",
+            "A summary was counted as 351 tokens, and has about 300.",
+            "A summary was counted as 9 tokens, and has about 300.",
+        ]
+    );
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Check, Checkup, Price};
+use super::{Check, Checkup, Measures, Weight};
 use crate::{
     message::{SYNTHETIC_MODEL, Usage},
     record::{ModelCost, Record, derived_uuid},
@@ -23,20 +23,21 @@ pub(super) fn check(
     path: &Path,
     scan: &Scan,
     loaded: &Loaded,
-    price: Price<'_>,
+    measures: Measures<'_>,
     checkup: &mut Checkup,
 ) -> Result<(), LoadError> {
     let used = used(path, scan, loaded)?;
     let recorded: u64 = loaded.cost.models.values().map(|model| model.usage.context_tokens()).sum();
     let summed: u64 = used.values().map(Usage::context_tokens).sum();
     if recorded > summed.saturating_add(TOLERANCE) {
-        checkup.findings.push(super::Finding {
-            check: Check::Tokens,
-            detail: format!(
+        // A request whose answer was not kept was paid for too.
+        checkup.weigh(
+            Check::Tokens,
+            Weight::Note,
+            format!(
                 "The total says {recorded} tokens, the messages {summed}. Requests whose answer was not kept may explain that."
             ),
-            lossless: false,
-        });
+        );
     }
     if summed <= recorded.saturating_add(TOLERANCE) {
         return Ok(());
@@ -47,7 +48,7 @@ pub(super) fn check(
         let total: &mut ModelCost = cost.models.entry(known.unwrap_or_else(|| model.clone())).or_default();
         let missing = missing(&used, &total.usage);
         if missing.context_tokens() > 0 {
-            total.cost_usd += price(&model, &missing).unwrap_or_default();
+            total.cost_usd += (measures.price)(&model, &missing).unwrap_or_default();
             total.usage += missing;
         }
     }

@@ -9,13 +9,18 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Loaded, Strategy, materialise::is_prompt};
+use super::{
+    Loaded, Strategy,
+    materialise::is_prompt,
+    project_state::{Progress, ProjectState},
+};
 use crate::{
     excerpt::one_line,
     message::{Block, Body, Flags, Message, ResultContent},
     record::{COMPACT_BOUNDARY, derived_uuid},
 };
 
+const HEADING: &str = "# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n";
 /// "context files (≤ 20, newest)"
 const FILES: usize = 20;
 const PROMPTS: usize = 40;
@@ -28,13 +33,17 @@ const SHORT: usize = 160;
 const ROUNDS: usize = 3;
 const ROUND_MESSAGES: usize = 60;
 
-pub(super) fn replace_thread(loaded: &mut Loaded, git_branch: Option<&str>) {
+/// `known`: what is known about the project besides.
+pub(super) fn replace_thread(loaded: &mut Loaded, git_branch: Option<&str>, known: Option<ProjectState>) {
     let old = std::mem::take(&mut loaded.thread);
     let rounds = match loaded.strategy {
         Strategy::Full | Strategy::Partial => last_rounds(&old),
         Strategy::Minimal => &[],
     };
-    let text = render(&old, loaded, git_branch);
+    let text = match loaded.strategy {
+        Strategy::Full | Strategy::Partial => render(&old, loaded, git_branch),
+        Strategy::Minimal => render_state(&old, loaded, git_branch, known.unwrap_or_default()),
+    };
     let leaf = old.last().map(|message| message.uuid);
     let timestamp = old.last().map_or_else(Timestamp::now, |message| message.timestamp);
 
@@ -76,10 +85,25 @@ fn last_rounds(thread: &[Arc<Message>]) -> &[Arc<Message>] {
     fitting.and_then(|start| thread.get(*start..)).unwrap_or_default()
 }
 
+/// The state of the project, with what this session adds to it.
+fn render_state(
+    old: &[Arc<Message>],
+    loaded: &Loaded,
+    git_branch: Option<&str>,
+    mut known: ProjectState,
+) -> String {
+    known.learn(Progress {
+        session: None,
+        title: loaded.title.as_deref(),
+        cwd: loaded.cwd.as_deref(),
+        git_branch,
+        thread: old,
+    });
+    format!("{HEADING}{}", known.sections())
+}
+
 fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> String {
-    let mut text = String::from(
-        "# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n",
-    );
+    let mut text = HEADING.to_owned();
     let mut facts = Vec::new();
     facts.extend(loaded.title.as_ref().map(|title| format!("Session: {}", one_line(title, SHORT))));
     facts.extend(loaded.cwd.as_ref().map(|cwd| format!("Working directory: {}", cwd.display())));
@@ -87,17 +111,11 @@ fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> St
     facts.extend(old.last().map(|message| format!("Last activity: {}", message.timestamp)));
     section(&mut text, "Project", facts);
 
-    let mut contents = Contents::of(old);
+    let contents = Contents::of(old);
     section(&mut text, "Files that were worked with, newest first", contents.files);
-    if loaded.strategy == Strategy::Minimal {
-        let last = contents.prompts.last().cloned().into_iter();
-        section(&mut text, "The last thing the user asked", last.collect());
-        contents.tasks.retain(|task| !task.starts_with("[completed]"));
-    } else {
-        section(&mut text, "What the user said", newest(contents.prompts, PROMPTS));
-        section(&mut text, "Results of tools, shortened", newest(contents.results, RESULTS));
-        section(&mut text, "Errors", newest(contents.errors, ERRORS));
-    }
+    section(&mut text, "What the user said", newest(contents.prompts, PROMPTS));
+    section(&mut text, "Results of tools, shortened", newest(contents.results, RESULTS));
+    section(&mut text, "Errors", newest(contents.errors, ERRORS));
     section(
         &mut text,
         "What the assistant said at the end of its turns",
@@ -109,17 +127,18 @@ fn render(old: &[Arc<Message>], loaded: &Loaded, git_branch: Option<&str>) -> St
 
 /// What a digest is made of, oldest first but for the files.
 #[derive(Default)]
-struct Contents {
-    prompts: Vec<String>,
+pub(super) struct Contents {
+    pub(super) prompts: Vec<String>,
     results: Vec<String>,
     errors: Vec<String>,
-    conclusions: Vec<String>,
-    tasks: Vec<String>,
-    files: Vec<String>,
+    /// What the assistant said at the end of its turns.
+    pub(super) conclusions: Vec<String>,
+    pub(super) tasks: Vec<String>,
+    pub(super) files: Vec<String>,
 }
 
 impl Contents {
-    fn of(thread: &[Arc<Message>]) -> Self {
+    pub(super) fn of(thread: &[Arc<Message>]) -> Self {
         let mut contents = Self::default();
         for (position, message) in thread.iter().enumerate() {
             match &message.body {
@@ -173,8 +192,13 @@ impl Contents {
     }
 }
 
-fn section(text: &mut String, heading: &str, lines: Vec<String>) {
-    if lines.is_empty() {
+pub(super) fn section(
+    text: &mut String,
+    heading: &str,
+    lines: impl IntoIterator<Item = impl std::fmt::Display>,
+) {
+    let mut lines = lines.into_iter().peekable();
+    if lines.peek().is_none() {
         return;
     }
     text.push_str("\n## ");

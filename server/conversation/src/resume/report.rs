@@ -20,8 +20,8 @@ pub(crate) struct Report {
     pub(super) elsewhere: u64,
     /// The session was rewound to a message that is missing.
     pub(super) lost_head: u64,
-    /// The thread is empty because the session was rewound to before its first message.
-    pub(super) at_beginning: bool,
+    /// There is no message in the file, and the session was not rewound to before its first one.
+    pub(super) empty: bool,
     dangling: u64,
     loops: u64,
     stitched: u64,
@@ -41,7 +41,7 @@ impl Report {
         let mut sentences = unsent_prompts(&loaded.queued);
         let lost = "The message that the session was rewound to is missing; it goes on from the newest one.";
         sentences.extend(told(self.lost_head, lost, ""));
-        sentences.extend(self.chain(damage, bytes, loaded));
+        sentences.extend(self.chain(damage, bytes));
         sentences
     }
 
@@ -55,8 +55,8 @@ impl Report {
     }
 
     /// Worst first.
-    pub(crate) fn chain(&self, damage: &Damage, bytes: u64, loaded: &Loaded) -> Vec<String> {
-        let empty = u64::from(bytes > 0 && loaded.thread.is_empty() && !self.at_beginning);
+    pub(crate) fn chain(&self, damage: &Damage, bytes: u64) -> Vec<String> {
+        let empty = u64::from(bytes > 0 && self.empty);
         let torn = u64::from(damage.torn_tail);
         let first_bad = damage.first_bad_line.unwrap_or_default();
         let format = damage.newest_format;

@@ -373,9 +373,73 @@ fn the_minimal_resume_is_what_is_known_about_the_project() {
     check(
         &load_all(&write(&long_session()), Some(Strategy::Minimal)),
         expect![[r##"
-            User: [{"type":"text","text":"# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n\n## Project\n- Working directory: /home/ada/engine\n- Branch: main\n- Last activity: 2025-06-15T15:06:56Z\n\n## Files that were worked with, newest first\n- /a\n\n## The last thing the user asked\n- question 15\n\n## What the assistant said at the end of its turns\n- It is wider now.\n- answer 7\n- answer 9\n- answer 11\n- answer 13\n- answer 15\n\n## Tasks\n- [pending] test it\n"}]
+            User: [{"type":"text","text":"# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n\n## Project\n- Working directory: /home/ada/engine\n- Branch: main\n\n## Context files, newest first\n- /a\n\n## Decisions\n- It is wider now.\n- answer 7\n- answer 9\n- answer 11\n- answer 13\n- answer 15\n\n## Pending tasks\n- [pending] test it\n\n## Last session\n- Last activity: 2025-06-15T15:06:56Z\n- Asked last: question 15\n"}]
         "##]],
     );
+}
+
+fn with_state(directory: &TempDir) {
+    ProjectState::update(directory.path(), |state| {
+        state.facts.push("Language: Rust".to_owned());
+        state.files.push("/home/ada/engine/old.py".to_owned());
+        state.decisions.push("Columns are counted from 1.".to_owned());
+        state.last_session.push("Title: The one before".to_owned());
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_minimal_resume_knows_what_the_project_knew() {
+    let directory = write(&long_session());
+    with_state(&directory);
+    check(
+        &load_all(&directory, Some(Strategy::Minimal)),
+        expect![[r##"
+        User: [{"type":"text","text":"# What is known about the session so far\n\nA digest of a transcript that is not replayed as a whole. Details are missing; look again where they matter.\n\n## Project\n- Language: Rust\n- Working directory: /home/ada/engine\n- Branch: main\n\n## Context files, newest first\n- /a\n- /home/ada/engine/old.py\n\n## Decisions\n- Columns are counted from 1.\n- It is wider now.\n- answer 7\n- answer 9\n- answer 11\n- answer 13\n- answer 15\n\n## Pending tasks\n- [pending] test it\n\n## Last session\n- Last activity: 2025-06-15T15:06:56Z\n- Asked last: question 15\n"}]
+    "##]],
+    );
+    let full = load_all(&directory, None);
+    assert_eq!((full.strategy, full.repairs), (Strategy::Full, Vec::new()));
+}
+
+#[test]
+fn a_transcript_in_which_nothing_can_be_read_gives_way_to_the_state_of_the_project() {
+    for (text, empty) in [(&b"\0\0\0\0\n"[..], false), (b"{\"type\":\"user\",\"uui", false), (b"", true)] {
+        let directory = with_text(text);
+        assert_eq!(load_all(&directory, None).strategy, Strategy::Full, "nothing is known yet");
+        with_state(&directory);
+        let loaded = load_all(&directory, None);
+        if empty {
+            assert_eq!((loaded.strategy, loaded.thread.len()), (Strategy::Full, 0), "nothing was lost");
+            continue;
+        }
+        assert_eq!(loaded.strategy, Strategy::Minimal);
+        assert!(loaded.repairs[0].contains("no message that could be read"), "{:?}", loaded.repairs);
+        let sent = request_messages(loaded.thread.iter().map(Arc::as_ref));
+        let sent = serde_json::to_string(&sent[0].content).unwrap();
+        assert!(sent.contains("Columns are counted from 1.") && sent.contains("The one before"), "{sent}");
+        // It goes on from there.
+        let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+        for message in &loaded.new_messages {
+            transcript.append(&Record::Message(Arc::clone(message))).unwrap();
+        }
+        let again = load_all(&directory, None);
+        assert_eq!((again.strategy, again.thread), (Strategy::Full, loaded.thread));
+    }
+}
+
+#[test]
+fn a_transcript_that_cannot_be_opened_gives_way_to_the_state_of_the_project() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(transcript_path(directory.path(), &session())).unwrap();
+    assert!(matches!(load(directory.path(), &session(), None, None), Err(LoadError::Io(_))));
+    with_state(&directory);
+    let loaded = load_all(&directory, None);
+    assert_eq!((loaded.strategy, loaded.thread.len()), (Strategy::Minimal, 2));
+    assert!(loaded.repairs[0].contains("cannot be read"), "{:?}", loaded.repairs);
+    assert!(matches!(load(directory.path(), &session(), Some(Strategy::Full), None), Err(LoadError::Io(_))));
+    let missing = SessionId::parse("3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e12").unwrap();
+    assert!(matches!(load(directory.path(), &missing, None, None), Err(LoadError::NotFound)));
 }
 
 #[test]

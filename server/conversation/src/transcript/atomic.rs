@@ -4,9 +4,15 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use super::{create_private_dir, options};
+
+/// Others hold the lock for as long as it takes to write some kilobytes. On a busy disk that is long, and many may wait.
+const LOCK_ATTEMPTS: u32 = 2_000;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Makes a file at `path`, where there is none, and returns it open for appending. A crash leaves all of it or
 /// none; one that appeared meanwhile is kept, and an error says so.
@@ -36,6 +42,22 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<(
         remove_leftover(&aside);
     }
     replaced
+}
+
+/// Waits for the turn to read and [`replace`] a file that several processes write; it is over when this is dropped.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder)?;
+    }
+    let lock = options().create(true).open(path.with_extension("lock"))?;
+    for _ in 0..LOCK_ATTEMPTS {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
 }
 
 fn write_aside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<File> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent::{ExportFormat, SearchQuery, SearchRole};
+use agent::{ExportFormat, Reach, SearchQuery, SearchRole};
 use protocol::{
     ExportSessionParams, ExportSessionResult, ForkSessionParams, ForkSessionResult, KeptFile,
     RewindSessionParams, RewindSessionResult, SearchHit, SearchSessionsParams, SearchSessionsResult,
@@ -73,10 +73,11 @@ pub(super) async fn search(
         }),
         session: params.session_id.as_deref().map(session_id).transpose()?,
         limit: params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or_default(),
-        message: None,
-        parent: None,
+        message: params.message_uuid.as_deref().map(message_uuid).transpose()?,
+        parent: params.parent_uuid.as_deref().map(|text| uuid("parentUuid", text)).transpose()?,
     };
-    let hits = blocking(move || Ok(server.agent().search(&query))).await?;
+    let reach = if params.all { Reach::Everywhere } else { Reach::Workspace };
+    let hits = blocking(move || Ok(server.agent().search(&query, reach))).await?;
     Ok(SearchSessionsResult {
         hits: hits
             .into_iter()
@@ -96,8 +97,12 @@ pub(super) async fn search(
 }
 
 pub(super) fn message_uuid(text: &str) -> jsonrpc::Result<Uuid> {
+    uuid("messageUuid", text)
+}
+
+fn uuid(field: &str, text: &str) -> jsonrpc::Result<Uuid> {
     Uuid::try_parse(text)
-        .map_err(|_| Error::invalid_params(format!("messageUuid: `{text}` is not the id of a message")))
+        .map_err(|_| Error::invalid_params(format!("{field}: `{text}` is not the id of a message")))
 }
 
 fn time(field: &str, text: &str) -> jsonrpc::Result<jiff::Timestamp> {

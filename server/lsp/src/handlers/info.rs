@@ -3,7 +3,7 @@
 use agent::{CheckStatus, CommandSource};
 use protocol::{
     Check, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListCommandsParams,
-    ListCommandsResult, ListModelsParams, ListModelsResult, Model, Setting, SlashCommand,
+    ListCommandsResult, ListModelsParams, ListModelsResult, Model, Repair, Setting, SlashCommand,
 };
 use tower_lsp::jsonrpc;
 
@@ -63,8 +63,19 @@ pub(super) async fn commands(
 }
 
 pub(super) async fn doctor(server: Server, params: DoctorParams) -> jsonrpc::Result<DoctorResult> {
-    let checks = blocking(move || Ok(server.agent().doctor(params.repair))).await?;
+    let examined = move || Ok((server.agent().doctor(params.repair), server.agent().repairs()));
+    let (checks, repairs) = blocking(examined).await?;
     Ok(DoctorResult {
+        repairs: repairs
+            .into_iter()
+            .map(|repair| Repair {
+                at: repair.at.to_string(),
+                subject: repair.subject,
+                check: repair.check,
+                detail: repair.detail,
+                success: repair.success,
+            })
+            .collect(),
         checks: checks
             .into_iter()
             .map(|check| Check {

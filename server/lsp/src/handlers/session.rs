@@ -1,6 +1,6 @@
 //! `reverie/session/*`.
 
-use agent::{NewSession, Prompt, ShownKind, ShownRole, Strategy};
+use agent::{NewSession, Prompt, Reach, ShownKind, ShownRole, Strategy};
 use protocol::{
     Branch, CancelSessionParams, ConfigureSessionParams, DeleteSessionParams, Empty, ListSessionsParams,
     ListSessionsResult, MessageKind, MessageRole, NewSessionParams, NewSessionResult, PromptPart,
@@ -22,7 +22,8 @@ pub(super) async fn new(server: Server, params: NewSessionParams) -> jsonrpc::Re
 pub(super) async fn list(server: Server, params: ListSessionsParams) -> jsonrpc::Result<ListSessionsResult> {
     let page = blocking(move || {
         let limit = params.limit.and_then(|limit| usize::try_from(limit).ok());
-        server.agent().sessions(params.cursor.as_deref(), limit, params.query.as_deref())
+        let reach = if params.all { Reach::Everywhere } else { Reach::Workspace };
+        server.agent().sessions(params.cursor.as_deref(), limit, params.query.as_deref(), reach)
     })
     .await?;
     Ok(ListSessionsResult {
