@@ -85,13 +85,13 @@ async fn a_session_is_unknown() {
     check(
         &program.run(&["ask", "--resume", "nosuch", "hi"]).await,
         expect![[r#"
-            reverie: there is no session nosuch in this project; 'reverie sessions' lists what there is
+            reverie: there is no session nosuch; 'reverie sessions' lists this project's, with --all every one
         "#]],
     );
     check(
         &program.run(&["sessions", "show", "nosuch"]).await,
         expect![[r#"
-            reverie: there is no session nosuch in this project; 'reverie sessions' lists what there is
+            reverie: there is no session nosuch; 'reverie sessions' lists this project's, with --all every one
         "#]],
     );
     check(

@@ -16,18 +16,19 @@ async fn help_fits_a_screen_and_has_examples() {
         Commands
           ask "PROMPT" [-]       one turn in the terminal; what is piped in goes with it
           chat                   a conversation in the terminal
-          sessions [list|show|search|export|fork]
+          sessions [list|show|search|export|fork|rewind]
                                  past conversations: list [WORDS], show ID, search WORDS
-                                 [--since DAY --role user], export ID [-o FILE], fork ID
+                                 [--all --since DAY --role user], export ID [-o FILE],
+                                 fork ID, rewind ID PROMPT-NUMBER [--no-files]
           trust [--yes|--revoke] may this folder's own files run programs?
-          doctor [--repair]      is everything there that a session needs?
+          doctor [--repair]      is everything there? what was mended so far: --repairs
           lsp                    the language server that editors start (stdio)
           debug tokens|shell|path|sandbox
                                  single parts for outside tests: JSON lines in and out
 
         Options of ask and chat
           -c, --continue         go on with this project's newest session
-              --resume ID        go on with this session; the start of its id will do
+              --resume ID        go on with this session; its start will do [--branch N]
           -m, --model NAME       opus, sonnet, haiku, provider/model, or offline
               --mode MODE        default, acceptEdits, plan, or bypass (never asks)
               --allow RULE       allow without asking, as 'Bash(make:*)'; repeatable

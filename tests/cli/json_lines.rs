@@ -59,9 +59,9 @@ async fn a_failed_turn_has_a_result_too() {
 async fn what_never_started_has_a_result_too() {
     let run = Program::offline("").run(&["ask", "--json", "--resume", "nosuch", "hello"]).await;
     expect![[r#"
-        {"result":{"sessionId":null,"turnId":null,"stopReason":"error","usage":{},"error":{"code":"notStarted","message":"there is no session nosuch in this project; 'reverie sessions' lists what there is"}}}
+        {"result":{"sessionId":null,"turnId":null,"stopReason":"error","usage":{},"error":{"code":"notStarted","message":"there is no session nosuch; 'reverie sessions' lists this project's, with --all every one"}}}
         --- stderr
-        reverie: there is no session nosuch in this project; 'reverie sessions' lists what there is
+        reverie: there is no session nosuch; 'reverie sessions' lists this project's, with --all every one
         --- exit code 1
     "#]]
     .assert_eq(&run.transcript());

@@ -182,6 +182,10 @@ async fn a_rewound_conversation_goes_on_from_there_and_keeps_the_old_branch() {
 
     let page = harness.client.request("reverie/session/list", json!({})).await.unwrap();
     assert_eq!(page["sessions"][0]["branches"], 2, "{page}");
+    let forked =
+        harness.client.request("reverie/session/fork", json!({ "sessionId": session })).await.unwrap();
+    let told = harness.client.turn(forked["sessionId"].as_str().unwrap(), "/resume").await.text();
+    assert!(told.contains(", 2 branches)") && told.contains(&format!(", a fork of `{session}`)")), "{told}");
     harness.finish().await;
 }
 

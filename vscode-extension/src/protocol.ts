@@ -74,6 +74,7 @@ export interface CancelSessionParams {
 export interface Check {
   name: string;
   status: CheckStatus;
+  /** What was found; may have several lines. */
   detail: string;
   /** What the user can do about it. */
   fix?: string;
@@ -155,6 +156,8 @@ export interface DoctorParams {
 
 export interface DoctorResult {
   checks: Check[];
+  /** The last 50 repairs, newest first. */
+  repairs?: Repair[];
 }
 
 export interface EditorDiagnostic {
@@ -274,6 +277,8 @@ export interface ListSessionsParams {
   limit?: number;
   /** Only sessions whose title or first prompt contains this. */
   query?: string;
+  /** Whether the sessions of all projects are listed, not only those of the workspace. */
+  all?: boolean;
 }
 
 export interface ListSessionsResult {
@@ -407,6 +412,18 @@ export interface RenameSessionParams {
   title: string;
 }
 
+/** Something that was put right, or should have been. */
+export interface Repair {
+  /** When, in RFC 3339. */
+  at: string;
+  /** What was repaired: a session, an index, a file. */
+  subject: string;
+  /** The check that found it. */
+  check: string;
+  detail: string;
+  success: boolean;
+}
+
 export interface ResumeSessionParams {
   sessionId: string;
   /** The last message of the branch to go on with; the newest branch if absent. */
@@ -473,16 +490,22 @@ export interface SearchHit {
 export type SearchRole = "user" | "assistant" | "tool";
 
 export interface SearchSessionsParams {
-  /** Words that must all occur, in any order; `"in quotes"` for a phrase. */
+  /** Words that must all occur, in any order; `"in quotes"` for a phrase. Empty: whatever fits the rest. */
   query: string;
   /** Only what was said at or after this time, in RFC 3339. */
   since?: string;
-  /** Only what was said before this time, in RFC 3339. */
+  /** Only what was said at or before this time, in RFC 3339. */
   until?: string;
   role?: SearchRole;
-  /** Only this session. */
+  /** Only this session, whatever project it is of. */
   sessionId?: string;
-  /** The most hits to return; 50 if absent. */
+  /** Only this message. */
+  messageUuid?: string;
+  /** Only what answers this message. */
+  parentUuid?: string;
+  /** Whether the sessions of all projects are searched, not only those of the workspace. */
+  all?: boolean;
+  /** The most hits to return; 20 if absent, and never more than 1000. */
   limit?: number;
 }
 
@@ -775,7 +798,7 @@ export interface ClientRequests {
   "reverie/session/rewind": { params: RewindSessionParams; result: RewindSessionResult };
   /** Writes a session down for people or for programs. */
   "reverie/session/export": { params: ExportSessionParams; result: ExportSessionResult };
-  /** Searches all that was said in the project's sessions. */
+  /** Searches all that was said in the sessions of the workspace's projects, or of all. */
   "reverie/session/search": { params: SearchSessionsParams; result: SearchSessionsResult };
   /** Chooses another model or permission mode for a session. */
   "reverie/session/configure": { params: ConfigureSessionParams; result: Empty };

@@ -162,8 +162,8 @@ pub async fn rewind(id: &str, message: &str, restore_files: bool, scope: Scope) 
     for kept in &result.kept {
         terminal.warn(&format!("left alone: {} ({})", kept.path, kept.reason));
     }
-    if !result.prompt.is_empty() {
-        terminal.aside(&format!("taken back: {}", excerpt(&result.prompt, terminal.answer_columns())));
+    if let Some(line) = result.prompt.lines().next() {
+        terminal.aside(&format!("taken back: {line}"));
     }
     Ok(exit::DONE)
 }

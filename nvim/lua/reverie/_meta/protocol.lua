@@ -53,7 +53,7 @@
 ---@class reverie.Check
 ---@field name string
 ---@field status reverie.CheckStatus
----@field detail string
+---@field detail string What was found; may have several lines.
 ---@field fix? string What the user can do about it.
 
 ---@alias reverie.CheckStatus 'ok'|'warning'|'failed'
@@ -109,6 +109,7 @@
 
 ---@class reverie.DoctorResult
 ---@field checks reverie.Check[]
+---@field repairs? reverie.Repair[] The last 50 repairs, newest first.
 
 ---@class reverie.EditorDiagnostic
 ---@field uri string
@@ -191,6 +192,7 @@
 ---@field cursor? string `nextCursor` of the page before.
 ---@field limit? number The most sessions to return.
 ---@field query? string Only sessions whose title or first prompt contains this.
+---@field all? boolean Whether the sessions of all projects are listed, not only those of the workspace.
 
 ---@class reverie.ListSessionsResult
 ---@field sessions reverie.SessionSummary[] Newest first.
@@ -292,6 +294,14 @@
 ---@field sessionId string
 ---@field title string
 
+---Something that was put right, or should have been.
+---@class reverie.Repair
+---@field at string When, in RFC 3339.
+---@field subject string What was repaired: a session, an index, a file.
+---@field check string The check that found it.
+---@field detail string
+---@field success boolean
+
 ---@class reverie.ResumeSessionParams
 ---@field sessionId string
 ---@field messageUuid? string The last message of the branch to go on with; the newest branch if absent.
@@ -336,12 +346,15 @@
 ---@alias reverie.SearchRole 'user'|'assistant'|'tool'
 
 ---@class reverie.SearchSessionsParams
----@field query string Words that must all occur, in any order; `"in quotes"` for a phrase.
+---@field query string Words that must all occur, in any order; `"in quotes"` for a phrase. Empty: whatever fits the rest.
 ---@field since? string Only what was said at or after this time, in RFC 3339.
----@field until? string Only what was said before this time, in RFC 3339.
+---@field until? string Only what was said at or before this time, in RFC 3339.
 ---@field role? reverie.SearchRole
----@field sessionId? string Only this session.
----@field limit? number The most hits to return; 50 if absent.
+---@field sessionId? string Only this session, whatever project it is of.
+---@field messageUuid? string Only this message.
+---@field parentUuid? string Only what answers this message.
+---@field all? boolean Whether the sessions of all projects are searched, not only those of the workspace.
+---@field limit? number The most hits to return; 20 if absent, and never more than 1000.
 
 ---@class reverie.SearchSessionsResult
 ---@field hits reverie.SearchHit[] Newest first.
@@ -563,7 +576,7 @@
 ---| '"reverie/session/fork"' # Makes a new session that shares this one's past, and opens it.
 ---| '"reverie/session/rewind"' # Takes the conversation, and unless told otherwise the files, back to before a prompt.
 ---| '"reverie/session/export"' # Writes a session down for people or for programs.
----| '"reverie/session/search"' # Searches all that was said in the project's sessions.
+---| '"reverie/session/search"' # Searches all that was said in the sessions of the workspace's projects, or of all.
 ---| '"reverie/session/configure"' # Chooses another model or permission mode for a session.
 ---| '"reverie/commands/list"' # Lists what a prompt may begin with: built-in commands, command files and skills.
 ---| '"reverie/trust/get"' # Says whether a folder is trusted, and what trusting it would let run.

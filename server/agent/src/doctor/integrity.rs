@@ -200,7 +200,8 @@ fn stale_indexes(shared: &Shared, cache: &Path) -> Vec<(String, bool)> {
     match shared.search_index(store::session_dirs(shared)).refresh_stale(before) {
         Ok(0) => {}
         Ok(count) => {
-            let text = format!("{count} search indexes were older than a day and were brought up to date");
+            let text =
+                format!("search indexes brought up to date because they were older than a day: {count}");
             done.push((text, true));
         }
         Err(error) => {
@@ -212,7 +213,9 @@ fn stale_indexes(shared: &Shared, cache: &Path) -> Vec<(String, bool)> {
     }
     match SearchIndex::remove_unused(cache, &store::all_dirs(shared), before) {
         0 => {}
-        count => done.push((format!("{count} search indexes of projects that are gone were removed"), true)),
+        count => {
+            done.push((format!("search indexes removed because their projects are gone: {count}"), true))
+        }
     }
     done
 }

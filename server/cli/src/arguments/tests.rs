@@ -173,7 +173,7 @@ fn sessions_are_searched_exported_and_forked() {
     check(
         "sessions|search|byte|mark|--since|2026-03-01T09:00:00Z|--role|user|--limit|5",
         expect![[
-            r#"SessionsSearch { search: Search { words: "byte mark", since: Some("2026-03-01T09:00:00Z"), until: None, role: Some(User), session: None, limit: Some(5) }, scope: Scope { cwd: None, json: false } }"#
+            r#"SessionsSearch { search: Search { words: "byte mark", since: Some("2026-03-01T09:00:00Z"), until: None, role: Some(User), session: None, limit: Some(5), all: false }, scope: Scope { cwd: None, json: false } }"#
         ]],
     );
     check(
@@ -203,5 +203,8 @@ fn sessions_are_searched_exported_and_forked() {
         "trust|--revoke|--json",
         expect!["Trust { change: Some(false), scope: Scope { cwd: None, json: true } }"],
     );
-    check("doctor|--repair", expect!["Doctor { repair: true, scope: Scope { cwd: None, json: false } }"]);
+    check(
+        "doctor|--repair",
+        expect!["Doctor { repair: true, repairs: false, scope: Scope { cwd: None, json: false } }"],
+    );
 }
