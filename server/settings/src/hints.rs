@@ -8,20 +8,7 @@ use serde_json::{Map, Value};
 use crate::{Diagnostic, Severity, json::join, load::Layer, schema};
 
 /// Keys of the same family that mean what they say, though nothing here reads them.
-const OTHERS: [&str; 12] = [
-    "$schema",
-    "agents",
-    "apiKeyHelper",
-    "autoCompactEnabled",
-    "autoCompactPercent",
-    "hooks",
-    "inline",
-    "notifications",
-    "selectorModel",
-    "smallModel",
-    "statusLine",
-    "team",
-];
+const OTHERS: [&str; 3] = ["$schema", "apiKeyHelper", "statusLine"];
 
 pub(crate) fn of(layer: &Layer) -> Vec<Diagnostic> {
     if layer.document.root.is_empty() {
@@ -85,7 +72,14 @@ fn is_known(dotted: &str, properties: &Map<String, Value>, schema: &Value) -> bo
     }
 }
 
+/// Where a value can be written in several ways, the object among them.
 fn resolved<'a>(node: &'a Value, schema: &'a Value) -> &'a Value {
+    let variants = node.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    if let Some(object) =
+        variants.map(|variant| resolved(variant, schema)).find(|variant| variant["type"] == "object")
+    {
+        return object;
+    }
     let pointer = node.get("$ref").and_then(Value::as_str);
     pointer.and_then(|pointer| schema.pointer(pointer.strip_prefix('#')?)).unwrap_or(node)
 }

@@ -6,6 +6,7 @@ mod cache;
 mod diagnostic;
 pub mod directories;
 pub mod environment;
+mod features;
 mod file;
 mod hints;
 mod json;
@@ -20,11 +21,12 @@ pub mod trust;
 pub use cache::Cache;
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use environment::Environment;
+pub use features::{Bare, Dream, Features, GATES, Gate, Kind, MicrocompactTime, RecallModel};
 pub use load::{Loaded, OpenText, Sources, check, files};
 pub use local::add_allow_rule;
 pub use seen::{Known, Seen};
 pub use settings::{
-    Budgets, Entry, McpServer, McpTransport, ModelSettings, PermissionMode, Permissions, Sandbox, Settings,
-    WebFetch, schema,
+    Budgets, Entry, Inline, McpServer, McpTransport, ModelSettings, Notifications, PermissionMode,
+    Permissions, Reverie, Sandbox, Settings, Team, WebFetch, schema,
 };
 pub use trust::{Trust, TrustItem, TrustState};

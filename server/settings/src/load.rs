@@ -107,8 +107,17 @@ fn defaults() -> Map<String, Value> {
     let listed = json!({
         "permissions": {"defaultMode": settings.permissions.default_mode.as_str()},
         "maxRounds": settings.max_rounds,
+        "autoCompactEnabled": settings.auto_compact_enabled,
         "autoMemoryEnabled": settings.auto_memory_enabled,
         "sandbox": {"mainBash": settings.sandbox.main_bash, "network": settings.sandbox.network},
+        "notifications": {"quiet": settings.notifications.quiet},
+        "inline": {
+            "lens": settings.inline.lens,
+            "hints": settings.inline.hints,
+            "hover": settings.inline.hover,
+            "diagnostics": settings.inline.diagnostics,
+        },
+        "reverie": {"features": settings.reverie.features.listed()},
     });
     listed.as_object().cloned().unwrap_or_default()
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{Entry, json::join};
+use crate::{Entry, json::join, restrict::FEATURES};
 
-/// "Lists of rules join": nothing that one layer forbids is forgotten because another forbids something else.
+/// "Lists of rules join": nothing that one layer forbids is forgotten because another forbids something else. So do the
+/// lists of hooks for an event, which may be there to forbid.
 const JOINED: [&str; 5] = [
     "permissions.allow",
     "permissions.ask",
@@ -55,7 +56,7 @@ fn merge(
         let path = join(parent, name);
         match (target.get_mut(name), value) {
             (Some(Value::Object(below)), Value::Object(above)) => merge(below, above, &path, source, sources),
-            (Some(Value::Array(below)), Value::Array(above)) if JOINED.contains(&path.as_str()) => {
+            (Some(Value::Array(below)), Value::Array(above)) if is_joined(&path) => {
                 let before = below.len();
                 for rule in above {
                     if !below.contains(rule) {
@@ -66,6 +67,8 @@ fn merge(
                     sources.entry(path).or_default().push(source.to_owned());
                 }
             }
+            // A switch that is on with parameters, and switched on again, keeps them.
+            (Some(Value::Object(_)), Value::Bool(true)) if path.starts_with(FEATURES) => {}
             (_, Value::Object(above)) if !above.is_empty() => {
                 let mut fresh = Map::new();
                 forget(sources, &path);
@@ -79,6 +82,10 @@ fn merge(
             }
         }
     }
+}
+
+fn is_joined(path: &str) -> bool {
+    JOINED.contains(&path) || path.strip_prefix("hooks.").is_some_and(|event| !event.contains('.'))
 }
 
 /// A value that is replaced takes along what was known about its parts.

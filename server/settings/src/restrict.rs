@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Diagnostic, PermissionMode,
+    features::Gate,
     json::join,
     load::{Author, DEFAULT, Layer},
     merge::Merged,
@@ -38,13 +39,14 @@ pub(crate) const TRUSTED: [&str; 6] = [ALLOW, "agents", "appendSystemPrompt", "e
 pub(crate) const ALLOW: &str = "permissions.allow";
 pub(crate) const ENV: &str = "env";
 /// A smaller number is tighter.
-const LIMITS: [&str; 4] = ["budgets.turnUsd", "budgets.dayUsd", "maxCost", "maxRounds"];
+const LIMITS: [&str; 5] =
+    ["budgets.turnUsd", "budgets.dayUsd", "budgets.backgroundDayUsd", "maxCost", "maxRounds"];
 /// Walls: the workspace may choose the tighter value only.
 const WALLS: [(&str, bool); 2] = [("sandbox.mainBash", true), ("sandbox.network", false)];
 const MODE: &str = "permissions.defaultMode";
 const MEMORY: &str = "autoMemoryEnabled";
 const LANGUAGE: &str = "language";
-const FEATURES: &str = "reverie.features";
+pub(crate) const FEATURES: &str = "reverie.features";
 
 const ONLY_YOURS: &str = "is only taken from your own settings, not from files of the workspace";
 
@@ -192,15 +194,24 @@ fn limits(layer: &mut Layer, below: &Map<String, Value>, diagnostics: &mut Vec<D
     }
 }
 
-/// What the user has switched off stays off.
+/// What the user has switched off stays off. A file of the repository can switch features off and nothing else; the
+/// editor's configuration is where they are meant to be chosen.
 fn features(layer: &mut Layer, below: &Merged, diagnostics: &mut Vec<Diagnostic>) {
+    const OFF: Value = Value::Bool(false);
     let Some(Value::Object(features)) = get(&layer.document.root, FEATURES) else { return };
-    let keys: Vec<String> = features.keys().map(|name| format!("{FEATURES}.{name}")).collect();
-    for key in keys {
-        let switched_off =
-            get(below.root(), &key) == Some(&Value::Bool(false)) && !below.is_from(&key, DEFAULT);
-        if switched_off && get(&layer.document.root, &key) != Some(&Value::Bool(false)) {
+    let set: Vec<(String, Option<&Gate>)> = features
+        .iter()
+        .filter(|(name, value)| {
+            **value != OFF || Gate::named(name).is_some_and(|gate| !gate.kind.can_be_switched_off())
+        })
+        .map(|(name, _)| (format!("{FEATURES}.{name}"), Gate::named(name)))
+        .collect();
+    for (key, gate) in set {
+        let switched_off = get(below.root(), &key) == Some(&OFF) && !below.is_from(&key, DEFAULT);
+        if switched_off {
             refuse(layer, &key, "you have switched this off in your own settings", diagnostics);
+        } else if gate.is_some() && layer.author != Author::Editor {
+            refuse(layer, &key, "a file of the workspace can only switch features off", diagnostics);
         }
     }
 }

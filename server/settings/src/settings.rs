@@ -2,22 +2,23 @@
 //!
 //! The struct is the file format: the schema is made from it, and a layer is checked by it.
 
-mod check;
+pub(crate) mod check;
+mod effective;
 mod mcp_server;
+mod sections;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{Environment, directories};
-use check::{dollars, hosts, object, objects, positive_count, servers, tokens, variables};
+use check::{dollars, object, objects, percent, positive_count, servers, variables};
 pub use mcp_server::{McpServer, McpTransport};
+pub use sections::{
+    Budgets, Inline, ModelSettings, Notifications, PermissionMode, Permissions, Reverie, Sandbox, Team,
+    WebFetch,
+};
 
 /// Settings of Reverie. Unknown keys are kept and ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -27,6 +28,10 @@ pub struct Settings {
     pub model: Option<String>,
     /// The model that takes over while the main one is overloaded.
     pub fallback_model: Option<String>,
+    /// The model of small tasks; `ANTHROPIC_SMALL_FAST_MODEL` where it is not set.
+    pub small_model: Option<String>,
+    /// The model that picks memories, where it is not the small one.
+    pub selector_model: Option<String>,
     #[serde(deserialize_with = "object")]
     pub permissions: Permissions,
     /// Replaces the standing part of the system prompt.
@@ -47,6 +52,12 @@ pub struct Settings {
     #[serde(deserialize_with = "positive_count")]
     #[schemars(range(min = 1))]
     pub max_rounds: u32,
+    /// Whether a long conversation is compacted before it fills the window.
+    pub auto_compact_enabled: bool,
+    /// Compacts at this percentage of the window instead of shortly before it is full.
+    #[serde(deserialize_with = "percent")]
+    #[schemars(range(min = 1, max = 100))]
+    pub auto_compact_percent: Option<u8>,
     /// Whether memories are kept and used. A layer can only switch this off.
     pub auto_memory_enabled: bool,
     /// An absolute folder (or one below `~/`) for memories instead of the project's own.
@@ -66,97 +77,20 @@ pub struct Settings {
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// Servers of a project's `.mcp.json` that never start, though the folder is trusted. Lists of all files join.
     pub disabled_mcpjson_servers: Vec<String>,
+    /// Programs to run at events, by the name of the event. Lists of all files join.
+    pub hooks: Map<String, Value>,
+    /// Agents besides those in files, by name.
+    pub agents: Map<String, Value>,
+    #[serde(deserialize_with = "object")]
+    pub notifications: Notifications,
+    #[serde(deserialize_with = "object")]
+    pub inline: Inline,
+    #[serde(deserialize_with = "object")]
+    pub team: Team,
+    #[serde(deserialize_with = "object")]
+    pub(crate) reverie: Reverie,
     #[serde(skip)]
     pub(crate) entries: Arc<[Entry]>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Permissions {
-    /// Rules such as `Bash(cargo test:*)` for calls that need no question. Lists of all files join.
-    pub allow: Vec<String>,
-    /// Rules for calls that always ask.
-    pub ask: Vec<String>,
-    /// Rules for calls that are refused; these win.
-    pub deny: Vec<String>,
-    /// The mode of new sessions.
-    pub default_mode: PermissionMode,
-}
-
-/// Tightest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PermissionMode {
-    Plan,
-    #[default]
-    Default,
-    AcceptEdits,
-    #[serde(alias = "bypass")]
-    BypassPermissions,
-}
-
-impl PermissionMode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Default => "default",
-            Self::AcceptEdits => "acceptEdits",
-            Self::BypassPermissions => "bypassPermissions",
-        }
-    }
-}
-
-/// Limits in US dollars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Budgets {
-    /// For one turn.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub turn_usd: Option<f64>,
-    /// For everything on one day, in all sessions.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub day_usd: Option<f64>,
-}
-
-/// Walls around the commands of the main agent. Background agents are always inside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Sandbox {
-    /// Whether Bash can write only in the workspace.
-    pub main_bash: bool,
-    /// Whether commands inside the walls may use the network.
-    pub network: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct WebFetch {
-    /// Hosts (`docs.internal`, `10.0.0.7`, `localhost:8080`) that may be fetched although their addresses are private.
-    #[serde(deserialize_with = "hosts")]
-    pub allow_private: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ModelSettings {
-    /// Tokens.
-    #[serde(deserialize_with = "tokens")]
-    #[schemars(range(min = 1))]
-    pub context_window: Option<u64>,
-    /// Tokens.
-    #[serde(deserialize_with = "tokens")]
-    #[schemars(range(min = 1))]
-    pub max_output_tokens: Option<u64>,
-    /// US dollars for a million tokens.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub input_price: Option<f64>,
-    /// US dollars for a million tokens.
-    #[serde(deserialize_with = "dollars")]
-    #[schemars(range(min = 0))]
-    pub output_price: Option<f64>,
 }
 
 /// One effective value and where it came from.
@@ -174,30 +108,6 @@ impl Settings {
     pub fn entries(&self) -> Vec<Entry> {
         self.entries.to_vec()
     }
-
-    /// The process's environment with the `env` setting applied: what providers and tools should see.
-    pub fn environment(&self, environment: &Environment) -> Environment {
-        environment.clone().with_variables(&self.env)
-    }
-
-    /// "The DISABLE variable, SIMPLE, REMOTE without a dir, the setting, default on", in this order.
-    pub fn auto_memory(&self, environment: &Environment) -> bool {
-        if let Some(disabled) = environment.switch("CLAUDE_CODE_DISABLE_AUTO_MEMORY") {
-            return !disabled;
-        }
-        let simple = environment.switch("CLAUDE_CODE_SIMPLE") == Some(true);
-        let remote = environment.switch("CLAUDE_CODE_REMOTE") == Some(true)
-            && environment.get("CLAUDE_CODE_REMOTE_MEMORY_DIR").is_none();
-        !simple && !remote && self.auto_memory_enabled
-    }
-
-    /// Where memories of the folder's project are: override variable, setting, default.
-    pub fn memory_dir(&self, environment: &Environment, folder: &Path) -> PathBuf {
-        let configured = || directories::memory_path(environment, self.auto_memory_directory.as_deref()?);
-        directories::memory_override(environment)
-            .or_else(configured)
-            .unwrap_or_else(|| directories::memory_dir(environment, folder))
-    }
 }
 
 /// Stops a turn that never ends by itself; no honest turn comes near.
@@ -208,6 +118,8 @@ impl Default for Settings {
         Self {
             model: None,
             fallback_model: None,
+            small_model: None,
+            selector_model: None,
             permissions: Permissions::default(),
             system_prompt: None,
             append_system_prompt: None,
@@ -216,6 +128,8 @@ impl Default for Settings {
             budgets: Budgets::default(),
             max_cost: None,
             max_rounds: MAX_ROUNDS,
+            auto_compact_enabled: true,
+            auto_compact_percent: None,
             auto_memory_enabled: true,
             auto_memory_directory: None,
             models: BTreeMap::new(),
@@ -224,6 +138,12 @@ impl Default for Settings {
             web_fetch: WebFetch::default(),
             mcp_servers: BTreeMap::new(),
             disabled_mcpjson_servers: Vec::new(),
+            hooks: Map::new(),
+            agents: Map::new(),
+            notifications: Notifications::default(),
+            inline: Inline::default(),
+            team: Team::default(),
+            reverie: Reverie::default(),
             entries: Arc::default(),
         }
     }

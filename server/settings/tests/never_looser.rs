@@ -36,12 +36,14 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 39] = [
+    "agents",
     "apiKeyHelper",
     "appendSystemPrompt",
     "autoMemoryDirectory",
     "autoMemoryEnabled",
     "budgets",
+    "budgets.backgroundDayUsd",
     "budgets.dayUsd",
     "budgets.turnUsd",
     "disabledMcpjsonServers",
@@ -62,11 +64,16 @@ const KEYS: [&str; 32] = [
     "permissions.deny",
     "reverie",
     "reverie.features",
+    "reverie.features.dream",
     "reverie.features.recall",
+    "reverie.features.recallModel",
+    "reverie.features.snip",
     "sandbox",
     "sandbox.mainBash",
     "sandbox.network",
     "systemPrompt",
+    "team",
+    "team.token",
     "webFetch",
     "webFetch.allowPrivate",
 ];
@@ -117,6 +124,7 @@ fn assert_not_looser(with: &Settings, without: &Settings) {
     assert!(limit(with.max_cost) <= limit(without.max_cost));
     assert!(limit(with.budgets.turn_usd) <= limit(without.budgets.turn_usd));
     assert!(limit(with.budgets.day_usd) <= limit(without.budgets.day_usd));
+    assert!(limit(with.budgets.background_day_usd) <= limit(without.budgets.background_day_usd));
     assert!(with.sandbox.main_bash >= without.sandbox.main_bash);
     assert!(with.sandbox.network <= without.sandbox.network);
     assert!(with.auto_memory_enabled <= without.auto_memory_enabled);
@@ -132,12 +140,22 @@ fn assert_not_looser(with: &Settings, without: &Settings) {
             settings.append_system_prompt,
             settings.output_style,
             settings.auto_memory_directory,
+            (settings.team, settings.hooks, settings.agents),
         )
     };
     assert_eq!(only_the_owners(with), only_the_owners(without));
     assert!(
         with.language == without.language || with.language.as_deref().is_some_and(|name| !name.contains('.'))
     );
+}
+
+/// Files of a repository switch off and nothing else.
+fn assert_no_feature_more(with: &Settings, without: &Settings) {
+    let of = |settings: &Settings| settings.features(&Environment::default());
+    let (new, old) = (of(with), of(without));
+    assert!(new.recall <= old.recall && new.snip <= old.snip);
+    assert!(new.dream.is_none() || new.dream == old.dream);
+    assert_eq!(new.recall_model, old.recall_model);
 }
 
 proptest! {
@@ -173,7 +191,9 @@ proptest! {
             Settings::load(&sources).settings
         };
         let without = load(None, None);
-        assert_not_looser(&load(Some(&folder), None), &without);
+        let with = load(Some(&folder), None);
+        assert_not_looser(&with, &without);
+        assert_no_feature_more(&with, &without);
         assert_not_looser(&load(Some(&folder), Some(&editor)), &without);
         assert_not_looser(&load(None, Some(&editor)), &without);
 
@@ -186,6 +206,8 @@ proptest! {
         trusted.append_system_prompt = without.append_system_prompt.clone();
         trusted.output_style = without.output_style.clone();
         trusted.language = without.language.clone();
+        trusted.hooks = without.hooks.clone();
+        trusted.agents = without.agents.clone();
         assert_not_looser(&trusted, &without);
     }
 }

@@ -1,3 +1,5 @@
+mod keys;
+
 use std::fs;
 
 use expect_test::{Expect, expect};
@@ -38,6 +40,10 @@ fn check(case: &Case, expected: Expect) {
     let root = format!("{}/", root.path().display());
     let mut shown = String::new();
     for entry in loaded.settings.entries() {
+        // There are many switches, and their defaults have a test of their own.
+        if entry.key.starts_with("reverie.features.") && entry.source == DEFAULT {
+            continue;
+        }
         shown.push_str(&format!("{} = {} ({})\n", entry.key, entry.value, entry.source.replace(&root, "")));
     }
     for diagnostic in &loaded.diagnostics {
@@ -59,8 +65,14 @@ fn nothing_configured() {
     check(
         &Case::default(),
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
+            notifications.quiet = false (default)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)
@@ -92,11 +104,17 @@ fn layers_override_merge_and_join() {
             command_line: Some(json!({"language": "French", "maxRounds": 3})),
         },
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
             budgets.turnUsd = 1 (project/.claude/settings.json)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             language = "English" (managed/managed-settings.json)
             maxRounds = 3 (command line)
             model = "opus" (editor)
+            notifications.quiet = false (default)
             permissions.allow = ["Read"] (home/.claude/settings.json)
             permissions.defaultMode = "default" (default)
             permissions.deny = ["Bash(rm:*)","WebFetch","Read(/etc/**)"] (home/.claude/settings.json, project/.claude/settings.json, managed/managed-settings.json)
@@ -135,11 +153,17 @@ fn a_wrong_value_is_left_out_and_the_rest_works() {
             ..Case::default()
         },
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
             budgets = {} (home/.claude/settings.json)
             future.unknown = [1,{"x":null}] (home/.claude/settings.json)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
             models.openai/x.inputPrice = 1.5 (home/.claude/settings.json)
+            notifications.quiet = false (default)
             permissions.allow = ["Read","Grep"] (home/.claude/settings.json)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
@@ -166,9 +190,15 @@ fn a_torn_file_is_named_with_its_line_and_the_others_work() {
             ..Case::default()
         },
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             language = "German" (project/.claude/settings.local.json)
             maxRounds = 500 (default)
+            notifications.quiet = false (default)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)
@@ -251,8 +281,14 @@ fn a_list_is_no_second_spelling_of_an_object() {
             ..Case::default()
         },
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
+            notifications.quiet = false (default)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)
@@ -402,15 +438,21 @@ fn secrets_are_masked_in_the_listing() {
         },
         expect![[r#"
             apiKeys = ["********",{"name":"********"}] (home/.claude/settings.json)
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
             contextTokens = 5 (home/.claude/settings.json)
             env.ANTHROPIC_API_KEY = "********" (home/.claude/settings.json)
             env.CI = "********" (home/.claude/settings.json)
             hooks.Stop = [{"url":"https://x.example","headers":{"X-Who":"********"},"authorization":"********"}] (home/.claude/settings.json)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
             mcpServers.x.env.WHO = "********" (home/.claude/settings.json)
             mcpServers.x.headers.X-Who = "********" (home/.claude/settings.json)
             mcpServers.x.url = "https://x.example" (home/.claude/settings.json)
+            notifications.quiet = false (default)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)
@@ -465,16 +507,22 @@ fn a_key_that_stands_twice_and_keys_that_nothing_reads_are_told() {
             "permissions.allow" = ["Bash"] (home/.claude/settings.json)
             $schema = "x" (home/.claude/settings.json)
             agents = {} (home/.claude/settings.json)
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
             budgets.turnUSD = 1 (home/.claude/settings.json)
             cleanupPeriodDays = 30 (home/.claude/settings.json)
             feature.recall = true (editor)
             hooks = {} (home/.claude/settings.json)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
             maxcost = 5 (home/.claude/settings.json)
             mcpServers.x.comand = "x" (home/.claude/settings.json)
             mcpServers.x.url = "https://x.example" (home/.claude/settings.json)
             model = "opus" (home/.claude/settings.json)
+            notifications.quiet = false (default)
             permisions.allow = ["Bash"] (home/.claude/settings.json)
             permissions.Deny = ["Bash"] (home/.claude/settings.json)
             permissions.additionalDirectories = [] (home/.claude/settings.json)
@@ -522,7 +570,8 @@ fn what_the_user_switched_off_the_workspace_does_not_switch_on() {
         ..Case::default()
     });
     let entries = loaded.settings.entries();
-    let switches = entries.iter().filter(|entry| entry.key.starts_with("reverie.features."));
+    let switches =
+        entries.iter().filter(|entry| entry.key.starts_with("reverie.features.") && entry.source != DEFAULT);
     let switches: Vec<_> = switches.map(|entry| (entry.key.as_str(), entry.value.clone())).collect();
     assert_eq!(
         switches,
@@ -568,12 +617,18 @@ fn only_the_owner_opens_private_addresses_and_starts_servers() {
             ..Case::default()
         },
         expect![[r#"
+            autoCompactEnabled = true (default)
             autoMemoryEnabled = true (default)
             disabledMcpjsonServers = ["z"] (project/.claude/settings.json)
             enabledMcpjsonServers = ["x"] (home/.claude/settings.json)
             env.GOOD = "********" (home/.claude/settings.json)
+            inline.diagnostics = true (default)
+            inline.hints = true (default)
+            inline.hover = true (default)
+            inline.lens = true (default)
             maxRounds = 500 (default)
             mcpServers.a.command = "a" (home/.claude/settings.json)
+            notifications.quiet = false (default)
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)

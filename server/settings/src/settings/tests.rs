@@ -24,6 +24,22 @@ fn the_schema_describes_the_file() {
               "description": "The model that takes over while the main one is overloaded.",
               "default": null
             },
+            "smallModel": {
+              "type": [
+                "string",
+                "null"
+              ],
+              "description": "The model of small tasks; `ANTHROPIC_SMALL_FAST_MODEL` where it is not set.",
+              "default": null
+            },
+            "selectorModel": {
+              "type": [
+                "string",
+                "null"
+              ],
+              "description": "The model that picks memories, where it is not the small one.",
+              "default": null
+            },
             "permissions": {
               "$ref": "#/$defs/Permissions"
             },
@@ -79,6 +95,22 @@ fn the_schema_describes_the_file() {
               "description": "A turn stops after this many requests to the model.",
               "default": 500
             },
+            "autoCompactEnabled": {
+              "type": "boolean",
+              "description": "Whether a long conversation is compacted before it fills the window.",
+              "default": true
+            },
+            "autoCompactPercent": {
+              "type": [
+                "integer",
+                "null"
+              ],
+              "format": "uint8",
+              "minimum": 1,
+              "maximum": 100,
+              "description": "Compacts at this percentage of the window instead of shortly before it is full.",
+              "default": null
+            },
             "autoMemoryEnabled": {
               "type": "boolean",
               "description": "Whether memories are kept and used. A layer can only switch this off.",
@@ -128,6 +160,30 @@ fn the_schema_describes_the_file() {
               },
               "description": "Servers of a project's `.mcp.json` that never start, though the folder is trusted. Lists of all files join.",
               "default": []
+            },
+            "hooks": {
+              "type": "object",
+              "additionalProperties": true,
+              "description": "Programs to run at events, by the name of the event. Lists of all files join.",
+              "default": {}
+            },
+            "agents": {
+              "type": "object",
+              "additionalProperties": true,
+              "description": "Agents besides those in files, by name.",
+              "default": {}
+            },
+            "notifications": {
+              "$ref": "#/$defs/Notifications"
+            },
+            "inline": {
+              "$ref": "#/$defs/Inline"
+            },
+            "team": {
+              "$ref": "#/$defs/Team"
+            },
+            "reverie": {
+              "$ref": "#/$defs/Reverie"
             }
           },
           "description": "Settings of Reverie. Unknown keys are kept and ignored.",
@@ -197,6 +253,16 @@ fn the_schema_describes_the_file() {
                   ],
                   "format": "double",
                   "description": "For everything on one day, in all sessions.",
+                  "minimum": 0,
+                  "default": null
+                },
+                "backgroundDayUsd": {
+                  "type": [
+                    "number",
+                    "null"
+                  ],
+                  "format": "double",
+                  "description": "For what nobody asked for, on one day: extraction, dreams, notes.",
                   "minimum": 0,
                   "default": null
                 }
@@ -331,6 +397,268 @@ fn the_schema_describes_the_file() {
                 "http",
                 "sse"
               ]
+            },
+            "Notifications": {
+              "type": "object",
+              "properties": {
+                "quiet": {
+                  "type": "boolean",
+                  "description": "Whether editors keep to themselves what nobody has to answer.",
+                  "default": false
+                }
+              }
+            },
+            "Inline": {
+              "type": "object",
+              "properties": {
+                "lens": {
+                  "type": "boolean",
+                  "description": "Lines above the place that a memory speaks of.",
+                  "default": true
+                },
+                "hints": {
+                  "type": "boolean",
+                  "description": "Words beside the place that a memory speaks of.",
+                  "default": true
+                },
+                "hover": {
+                  "type": "boolean",
+                  "description": "The memory itself, under the pointer at that place.",
+                  "default": true
+                },
+                "diagnostics": {
+                  "type": "boolean",
+                  "description": "What is wrong in memory files, shown in them.",
+                  "default": true
+                }
+              },
+              "description": "What editors show about memories within files."
+            },
+            "Team": {
+              "type": "object",
+              "properties": {
+                "url": {
+                  "type": [
+                    "string",
+                    "null"
+                  ],
+                  "description": "The server that keeps a team's memories.",
+                  "default": null
+                },
+                "token": {
+                  "type": [
+                    "string",
+                    "null"
+                  ],
+                  "description": "The token for that server. Never from a file of the workspace.",
+                  "default": null
+                }
+              }
+            },
+            "Reverie": {
+              "type": "object",
+              "properties": {
+                "features": {
+                  "$ref": "#/$defs/Features"
+                }
+              }
+            },
+            "Features": {
+              "type": "object",
+              "properties": {
+                "toolResultStorage": {
+                  "type": "boolean",
+                  "description": "Long tool results go to a file; the model sees their beginning and can read on.",
+                  "default": true
+                },
+                "toolResultLimits": {
+                  "anyOf": [
+                    {
+                      "type": "boolean"
+                    },
+                    {
+                      "type": "object",
+                      "additionalProperties": {
+                        "type": "integer",
+                        "minimum": 1
+                      }
+                    }
+                  ],
+                  "description": "Characters of a tool's result that the model sees, by the name of the tool.",
+                  "default": {}
+                },
+                "snip": {
+                  "type": "boolean",
+                  "description": "Old messages are cut out of the middle of a long conversation.",
+                  "default": false
+                },
+                "microcompactTime": {
+                  "anyOf": [
+                    {
+                      "type": "boolean"
+                    },
+                    {
+                      "$ref": "#/$defs/MicrocompactTime"
+                    }
+                  ],
+                  "description": "After a pause in which the prompt cache grows cold, old tool results are cleared.",
+                  "default": {
+                    "gapMinutes": 60,
+                    "keepRecent": 5
+                  }
+                },
+                "cacheEdits": {
+                  "type": "boolean",
+                  "description": "Old tool results are cleared by edits of the provider's cache, where it can do that.",
+                  "default": false
+                },
+                "serverContextManagement": {
+                  "type": "boolean",
+                  "description": "The provider clears old tool results by itself, where it can do that.",
+                  "default": true
+                },
+                "collapse": {
+                  "type": "boolean",
+                  "description": "Parts of a long conversation are shown folded; nothing is lost.",
+                  "default": false
+                },
+                "sessionMemory": {
+                  "type": "boolean",
+                  "description": "Notes about the session, kept while it goes on.",
+                  "default": true
+                },
+                "sessionMemoryCompact": {
+                  "type": "boolean",
+                  "description": "Compaction takes those notes instead of asking for a summary.",
+                  "default": true
+                },
+                "reactiveCompaction": {
+                  "type": "boolean",
+                  "description": "A request that was too long is compacted and sent again.",
+                  "default": true
+                },
+                "reactiveOnly": {
+                  "type": "boolean",
+                  "description": "Nothing is compacted before a request was too long.",
+                  "default": false
+                },
+                "extraction": {
+                  "type": "boolean",
+                  "description": "What is worth knowing later is written down at the end of turns.",
+                  "default": true
+                },
+                "extractionEveryN": {
+                  "anyOf": [
+                    {
+                      "type": "boolean"
+                    },
+                    {
+                      "type": "integer",
+                      "minimum": 1
+                    }
+                  ],
+                  "description": "Extraction runs after every so many turns.",
+                  "default": 1
+                },
+                "extractionNonInteractive": {
+                  "type": "boolean",
+                  "description": "Extraction runs also where nobody is there to see it: after `reverie ask`.",
+                  "default": false
+                },
+                "recall": {
+                  "type": "boolean",
+                  "description": "Memories that fit the prompt are put beside it.",
+                  "default": true
+                },
+                "recallModel": {
+                  "type": [
+                    "boolean",
+                    "string"
+                  ],
+                  "description": "Who picks the memories: `\"auto\"` (the small model, else the local ranker), `\"local\"`, or a model.",
+                  "default": "auto"
+                },
+                "searchPastContext": {
+                  "type": "boolean",
+                  "description": "The model is told how to search memories and past sessions.",
+                  "default": true
+                },
+                "dream": {
+                  "anyOf": [
+                    {
+                      "type": "boolean"
+                    },
+                    {
+                      "$ref": "#/$defs/Dream"
+                    }
+                  ],
+                  "description": "Between sessions memories are put in order, after so many hours and sessions.",
+                  "default": {
+                    "minHours": 24,
+                    "minSessions": 5
+                  }
+                },
+                "dailyLog": {
+                  "type": "boolean",
+                  "description": "Memories are added to a file for each day instead, and put in order later.",
+                  "default": false
+                },
+                "teamMemory": {
+                  "type": "boolean",
+                  "description": "Memories that a team shares, where `team.url` is set.",
+                  "default": true
+                },
+                "agentSummaries": {
+                  "type": "boolean",
+                  "description": "A few words about what each agent is doing, every half minute.",
+                  "default": true
+                },
+                "prefetch": {
+                  "type": "boolean",
+                  "description": "Files that will probably be read next are read ahead.",
+                  "default": false
+                }
+              }
+            },
+            "MicrocompactTime": {
+              "type": "object",
+              "properties": {
+                "gapMinutes": {
+                  "type": "integer",
+                  "format": "uint32",
+                  "minimum": 1,
+                  "description": "Minutes without a request.",
+                  "default": 60
+                },
+                "keepRecent": {
+                  "type": "integer",
+                  "format": "uint32",
+                  "minimum": 1,
+                  "description": "Results that stay, the newest.",
+                  "default": 5
+                }
+              },
+              "description": "When old tool results are cleared, and how many are kept."
+            },
+            "Dream": {
+              "type": "object",
+              "properties": {
+                "minHours": {
+                  "type": "integer",
+                  "format": "uint32",
+                  "minimum": 1,
+                  "description": "Hours since the last time.",
+                  "default": 24
+                },
+                "minSessions": {
+                  "type": "integer",
+                  "format": "uint32",
+                  "minimum": 1,
+                  "description": "Sessions since the last time.",
+                  "default": 5
+                }
+              },
+              "description": "When to dream."
             }
           }
         }"##]].assert_eq(&serde_json::to_string_pretty(&schema()).unwrap());
