@@ -1,4 +1,4 @@
-//! Files made from the Rust types: TypeScript, LuaCATS, JSON schemas, and the table in `docs/protocol.md`.
+//! Files made from the Rust types: TypeScript, LuaCATS, JSON schemas, and the tables in `docs`.
 //!
 //! `--check` takes the same path and compares instead of writing.
 
@@ -66,15 +66,22 @@ fn files() -> anyhow::Result<Vec<(String, String)>> {
         ("nvim/lua/reverie/_meta/protocol.lua".to_owned(), lua::print(&protocol)),
         ("docs/protocol.schema.json".to_owned(), pretty(&protocol.schema)?),
         ("docs/settings.schema.json".to_owned(), pretty(&settings)?),
-        document("docs/protocol.md", &table::methods(&protocol))?,
-        document("docs/settings.md", &table::settings(&settings))?,
+        document("docs/protocol.md", &[("methods", table::methods(&protocol))])?,
+        document(
+            "docs/settings.md",
+            &[("keys", table::settings(&settings)), ("features", table::features())],
+        )?,
     ])
 }
 
-/// A document that people write, with the part that is generated.
-fn document(path: &str, generated: &str) -> anyhow::Result<(String, String)> {
-    let text = fs::read_to_string(crate::root().join(path)).with_context(|| format!("cannot read {path}"))?;
-    Ok((path.to_owned(), table::insert(&text, generated).context(path.to_owned())?))
+/// A document that people write, with the parts that are generated.
+fn document(path: &str, generated: &[(&str, String)]) -> anyhow::Result<(String, String)> {
+    let mut text =
+        fs::read_to_string(crate::root().join(path)).with_context(|| format!("cannot read {path}"))?;
+    for (part, content) in generated {
+        text = table::insert(&text, part, content).context(path.to_owned())?;
+    }
+    Ok((path.to_owned(), text))
 }
 
 fn pretty(schema: &impl serde::Serialize) -> anyhow::Result<String> {

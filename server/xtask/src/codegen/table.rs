@@ -1,19 +1,19 @@
-//! The generated parts of documents: the methods in `docs/protocol.md`, the keys in `docs/settings.md`.
+//! The generated parts of documents: the methods in `docs/protocol.md`, the keys and the switches in `docs/settings.md`.
 
 use anyhow::Context;
 use protocol::Direction;
 use serde_json::Value;
+use settings::{Bare, GATES};
 
 use super::{Protocol, types::Type};
 
-const BEGIN: &str = "<!-- generated -->";
-const END: &str = "<!-- end of generated -->";
-
-/// The document with its generated part replaced.
-pub fn insert(document: &str, generated: &str) -> anyhow::Result<String> {
-    let (before, rest) = document.split_once(BEGIN).context("the begin mark is lost")?;
-    let (_, after) = rest.split_once(END).context("the end mark is lost")?;
-    Ok(format!("{before}{BEGIN}\n{generated}\n{END}{after}"))
+/// The document with a generated part replaced: what stands between the marks of its name.
+pub fn insert(document: &str, part: &str, generated: &str) -> anyhow::Result<String> {
+    let begin = format!("<!-- generated: {part} -->");
+    let end = format!("<!-- end of generated: {part} -->");
+    let (before, rest) = document.split_once(&begin).with_context(|| format!("{begin} is lost"))?;
+    let (_, after) = rest.split_once(&end).with_context(|| format!("{end} is lost"))?;
+    Ok(format!("{before}{begin}\n{generated}\n{end}{after}"))
 }
 
 /// The methods: a table, then each with its errors and an example.
@@ -65,6 +65,10 @@ pub fn settings(schema: &Value) -> String {
 fn setting_rows(out: &mut String, root: &Value, schema: &Value, prefix: &str) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let key = format!("{prefix}{name}");
+        // The switches have a table of their own.
+        if key == "reverie" {
+            continue;
+        }
         let referenced =
             property["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')));
         let resolved = referenced.unwrap_or(property);
@@ -81,4 +85,28 @@ fn setting_rows(out: &mut String, root: &Value, schema: &Value, prefix: &str) {
         };
         out.push_str(&format!("| `{key}` | {default} | {} |\n", doc.replace('\n', " ")));
     }
+}
+
+/// The switches: a row for each, with what the seeds call it.
+pub fn features() -> String {
+    let mut out =
+        "| switch | default | takes | the seed's gate | with `--bare` | what |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for gate in GATES {
+        let names: Vec<String> =
+            gate.gate.split(", ").filter(|name| !name.is_empty()).map(|name| format!("`{name}`")).collect();
+        let bare = match gate.bare {
+            Bare::Off => "off",
+            Bare::Stays => "stays",
+        };
+        out.push_str(&format!(
+            "| `{}` | `{}` | {} | {} | {bare} | {} |\n",
+            gate.name,
+            gate.default_value(),
+            gate.kind.takes(),
+            names.join(", "),
+            gate.doc
+        ));
+    }
+    out.trim_end().to_owned()
 }
