@@ -155,7 +155,7 @@ fn disk(shared: &Shared) -> Check {
 }
 
 fn mcp_servers(shared: &Shared, folder: &Path) -> Option<Check> {
-    let configured = mcp::configured(&shared.environment, folder);
+    let configured = crate::extensions::configured(shared, folder);
     if configured.servers.is_empty() && configured.problems.is_empty() {
         return None;
     }

@@ -12,7 +12,7 @@ use std::{
 
 use conversation::{Block, ResultContent};
 use futures_util::future::BoxFuture;
-use mcp::{Content, McpTool, Scope, ServerConfig, Servers, Status};
+use mcp::{Configured, Content, McpTool, Scope, ServerConfig, Servers, Status};
 use permissions::Access;
 use serde_json::{Value, json};
 use settings::directories;
@@ -86,7 +86,7 @@ impl Extensions {
 
 /// The configured servers that may run here.
 fn allowed(shared: &Shared, folder: &Path, loaded: &settings::Loaded) -> Vec<ServerConfig> {
-    let configured = mcp::configured(&shared.environment, folder);
+    let configured = mcp::configured(&shared.environment, folder, &loaded.settings.mcp_servers);
     for problem in &configured.problems {
         tracing::warn!(problem, "an MCP server is left out");
     }
@@ -99,9 +99,14 @@ fn allowed(shared: &Shared, folder: &Path, loaded: &settings::Loaded) -> Vec<Ser
     configured.servers.into_iter().filter(may_run).collect()
 }
 
+/// The servers that are configured for a folder, as its settings are now.
+pub(crate) fn configured(shared: &Shared, folder: &Path) -> Configured {
+    mcp::configured(&shared.environment, folder, &shared.settings(folder).settings.mcp_servers)
+}
+
 /// What `/mcp` and the doctor say.
 pub(crate) fn report(shared: &Shared, folder: &Path) -> String {
-    let configured = mcp::configured(&shared.environment, folder);
+    let configured = configured(shared, folder);
     let running = shared.extensions.status(folder);
     if configured.servers.is_empty() && configured.problems.is_empty() {
         return "No MCP servers are configured: a project names its own in .mcp.json, you name yours under \

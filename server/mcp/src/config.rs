@@ -1,5 +1,5 @@
-//! Which servers are configured, by whom, and what each would run. Reads files and nothing else: variables are put
-//! in when a server is started, and only those that may run are.
+//! Which servers are configured, by whom, and what each would run. Variables are put in when a server is started, and
+//! only those that may run are.
 //!
 //! The user's own entries come first and cannot be replaced by a project's of the same name: rules such as
 //! `mcp__github` are about a name.
@@ -13,13 +13,14 @@ use std::{
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
-use settings::{Environment, Known, Seen, directories, trust};
+use settings::{Environment, Known, McpServer, Seen, directories, trust};
 use sha2::{Digest, Sha256};
 
 use crate::file;
 
 const MOST_SERVERS: usize = 50;
 const LONGEST_NAME: usize = 128;
+const SETTINGS: &str = "mcpServers in settings";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configured {
@@ -37,12 +38,14 @@ pub struct ServerConfig {
     pub transport: Transport,
     /// Changes with anything that decides what is run or contacted.
     pub fingerprint: String,
-    pub file: PathBuf,
+    /// A file, or the settings as a whole.
+    pub source: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// From the user's own files.
+    /// From settings, which take servers only from the user, the administrator and the command line, or from another
+    /// file of the user.
     User,
     /// From the repository: runs only where the user trusts the folder.
     Project,
@@ -94,38 +97,41 @@ impl fmt::Debug for Transport {
     }
 }
 
-/// The user's servers (`mcpServers` in `<config home>/settings.json`, then what Claude Code keeps in `.claude.json`)
-/// and the project's (`.mcp.json` in the folder). Nothing that is missing or broken is an error. While the files stay as
-/// they are, none is read again.
-pub fn configured(environment: &Environment, folder: &Path) -> Configured {
+/// The user's servers (`mcpServers` of the settings, then what Claude Code keeps in `.claude.json`) and the project's
+/// (`.mcp.json` in the folder). Nothing that is missing or broken is an error. While the files stay as they are, none is
+/// read again.
+pub fn configured(
+    environment: &Environment,
+    folder: &Path,
+    servers: &BTreeMap<String, McpServer>,
+) -> Configured {
     static KNOWN: Known<Places, Configured> = Known::new();
-    let places = Places::new(environment, folder);
+    let places = Places::new(environment, folder, servers);
     KNOWN.get(SystemTime::now(), places.clone(), |seen| read(&places, seen))
 }
 
 /// All that the configuration depends on besides files.
 #[derive(Clone, PartialEq, Eq)]
 struct Places {
-    settings: PathBuf,
+    servers: BTreeMap<String, McpServer>,
     claude_json: PathBuf,
     folder: PathBuf,
 }
 
 impl Places {
-    fn new(environment: &Environment, folder: &Path) -> Self {
+    fn new(environment: &Environment, folder: &Path, servers: &BTreeMap<String, McpServer>) -> Self {
         let home = directories::config_home(environment);
         let claude_json = match environment.get("CLAUDE_CONFIG_DIR") {
             Some(_) => home.join(".claude.json"),
             None => environment.home().join(".claude.json"),
         };
-        Self { settings: home.join("settings.json"), claude_json, folder: folder.to_owned() }
+        Self { servers: servers.clone(), claude_json, folder: folder.to_owned() }
     }
 }
 
 fn read(places: &Places, seen: &mut Seen) -> Configured {
     let mut found = Configured::default();
-    seen.look(&places.settings);
-    found.add_file(&places.settings, Scope::User, |root: ServersOnly| root.servers);
+    found.add_all(SETTINGS, Scope::User, places.servers.iter().map(|(name, server)| (name, json!(server))));
     let folder = seen.canonical(&places.folder);
     seen.look(&places.claude_json);
     found.add_file(&places.claude_json, Scope::User, |mut root: ClaudeJson| {
@@ -182,14 +188,24 @@ impl Configured {
             Ok(Some(root)) => servers(root),
             Err(why) => return self.problems.push(format!("{} {why}", path.display())),
         };
+        self.add_all(&path.display().to_string(), scope, entries);
+    }
+
+    fn add_all<Name: AsRef<str>>(
+        &mut self,
+        source: &str,
+        scope: Scope,
+        entries: impl IntoIterator<Item = (Name, Value)>,
+    ) {
         for (name, entry) in entries {
-            if let Err(why) = self.add(path, scope, &name, &entry) {
-                self.problems.push(format!("{}: the MCP server {name} {why}", path.display()));
+            let name = name.as_ref();
+            if let Err(why) = self.add(source, scope, name, &entry) {
+                self.problems.push(format!("{source}: the MCP server {name} {why}"));
             }
         }
     }
 
-    fn add(&mut self, path: &Path, scope: Scope, name: &str, entry: &Value) -> Result<(), String> {
+    fn add(&mut self, source: &str, scope: Scope, name: &str, entry: &Value) -> Result<(), String> {
         if entry.get("disabled") == Some(&Value::Bool(true)) {
             return Ok(());
         }
@@ -197,16 +213,15 @@ impl Configured {
             return Err("has a name that cannot be used".to_owned());
         }
         if let Some(other) = self.servers.iter().find(|server| server.name == name) {
-            let place = other.file.display();
-            return Err(format!("is left out: {place} has another of the same name"));
+            return Err(format!("is left out: {} has another of the same name", other.source));
         }
         if self.servers.len() >= MOST_SERVERS {
             return Err(format!("is left out: there are more than {MOST_SERVERS}"));
         }
         let transport = transport(entry)?;
         let fingerprint = fingerprint(name, &transport);
-        let file = path.to_owned();
-        self.servers.push(ServerConfig { name: name.to_owned(), scope, transport, fingerprint, file });
+        let (name, source) = (name.to_owned(), source.to_owned());
+        self.servers.push(ServerConfig { name, scope, transport, fingerprint, source });
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ fn start(url: &str, variables: &[(&str, &str)]) -> Servers {
         scope: Scope::User,
         fingerprint: url.to_owned(),
         transport: Transport::Http { url: url.to_owned(), headers },
-        file: PathBuf::new(),
+        source: String::new(),
     };
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     servers.keep(vec![config], &PathBuf::from("/"), &Environment::new(PathBuf::from("/"), variables));

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a failure in a test should end it")]
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -30,7 +31,7 @@ fn program(package: &str) -> String {
 async fn start(folder: &Path, servers: Value) -> Servers {
     fs::write(folder.join(".mcp.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
     let environment = Environment::new(folder.join("home"), [("PATH".to_owned(), env::var("PATH").unwrap())]);
-    let found = configured(&environment, folder);
+    let found = configured(&environment, folder, &BTreeMap::new());
     assert_eq!(found.problems, [""; 0]);
     let servers = Servers::new(Options::default());
     assert!(found.servers.iter().all(|config| config.scope == Scope::Project));

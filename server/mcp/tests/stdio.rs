@@ -38,7 +38,7 @@ fn config(name: &str, command: &str, args: &[&str]) -> ServerConfig {
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             env,
         },
-        file: PathBuf::new(),
+        source: String::new(),
     }
 }
 

@@ -55,7 +55,9 @@ fn merge(
     for (name, value) in layer {
         let path = join(parent, name);
         match (target.get_mut(name), value) {
-            (Some(Value::Object(below)), Value::Object(above)) => merge(below, above, &path, source, sources),
+            (Some(Value::Object(below)), Value::Object(above)) if !is_whole(&path) => {
+                merge(below, above, &path, source, sources);
+            }
             (Some(Value::Array(below)), Value::Array(above)) if is_joined(&path) => {
                 let before = below.len();
                 for rule in above {
@@ -82,6 +84,11 @@ fn merge(
             }
         }
     }
+}
+
+/// A server or an agent is one thing: parts of two would make a third that nobody wrote.
+fn is_whole(path: &str) -> bool {
+    path.starts_with("mcpServers.") || path.starts_with("agents.")
 }
 
 fn is_joined(path: &str) -> bool {

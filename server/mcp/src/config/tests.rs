@@ -1,6 +1,7 @@
 use std::{cell::Cell, fs, os::unix::fs::symlink, time::Duration};
 
 use expect_test::{Expect, expect};
+use settings::{Settings, Sources};
 use tempfile::TempDir;
 
 use super::*;
@@ -23,8 +24,24 @@ impl Disk {
         self.0.path().canonicalize().unwrap().join(path)
     }
 
+    fn environment(&self) -> Environment {
+        Environment::new(self.path("home"), []).with_managed(self.path("managed"))
+    }
+
+    /// Those of the user, the command line and the administrator.
+    fn servers(&self, command_line: Value) -> BTreeMap<String, McpServer> {
+        let (environment, folder) = (self.environment(), self.path("project"));
+        let sources = Sources {
+            environment: &environment,
+            folder: Some(&folder),
+            editor: None,
+            command_line: Some(&command_line),
+        };
+        Settings::load(&sources).settings.mcp_servers
+    }
+
     fn configured(&self) -> Configured {
-        configured(&Environment::new(self.path("home"), []), &self.path("project"))
+        configured(&self.environment(), &self.path("project"), &self.servers(json!({})))
     }
 
     fn check(&self, expected: Expect) {
@@ -95,7 +112,7 @@ fn the_users_own_cannot_be_replaced_and_the_rest_still_works() {
     .check(expect![[r#"
         github User runs mine Stdio { command: "mine", args: [], env: [] }
         fine Project runs x Stdio { command: "x", args: [], env: [] }
-        project/.mcp.json: the MCP server github is left out: home/.claude/settings.json has another of the same name
+        project/.mcp.json: the MCP server github is left out: mcpServers in settings has another of the same name
         project/.mcp.json: the MCP server old uses the old SSE transport, which is not supported; give its streamable HTTP address with "type": "http"
         project/.mcp.json: the MCP server empty has neither a command nor a url
         project/.mcp.json: the MCP server odd has a type that is not known: pigeon; use stdio or http
@@ -109,8 +126,7 @@ fn the_users_own_cannot_be_replaced_and_the_rest_still_works() {
 
 #[test]
 fn broken_files_are_problems() {
-    let disk =
-        Disk::new(&[("project/.mcp.json", "{\"mcpServers\": "), ("home/.claude/settings.json", " \n")]);
+    let disk = Disk::new(&[("project/.mcp.json", "{\"mcpServers\": "), ("home/.claude.json", " \n")]);
     disk.check(expect![[r#"
         project/.mcp.json is not valid: EOF while parsing a value at line 1 column 15
     "#]]);
@@ -167,12 +183,12 @@ fn a_project_cannot_have_a_file_read_that_lies_elsewhere() {
 #[test]
 fn files_that_stay_as_they_are_are_read_once() {
     let disk = Disk::new(&[("home/.claude.json", "{}")]);
-    let places = Places::new(&Environment::new(disk.path("home"), []), &disk.path("project"));
     let (known, times) = (Known::new(), Cell::new(0));
     let mut expected = 0;
     let mut names = |is_read_again: bool| {
         // When all files are old enough to be relied on.
         let later = SystemTime::now() + Duration::from_secs(10);
+        let places = Places::new(&disk.environment(), &disk.path("project"), &disk.servers(json!({})));
         let configured: Configured = known.get(later, places.clone(), |seen| {
             times.set(times.get() + 1);
             read(&places, seen)
@@ -192,4 +208,39 @@ fn files_that_stay_as_they_are_are_read_once() {
         fs::write(disk.path(path), json!({"mcpServers": {name: {"command": "x"}}}).to_string()).unwrap();
         assert_eq!((names(true), names(false)), (all.to_owned(), all.to_owned()));
     }
+}
+
+#[test]
+fn every_layer_of_the_owner_brings_servers_and_the_repository_none() {
+    let server = |name: &str| json!({"mcpServers": {name: {"command": name}}});
+    let disk = Disk::new(&[
+        ("home/.claude/settings.json", &server("user").to_string()),
+        ("managed/managed-settings.json", &server("managed").to_string()),
+        ("project/.claude/settings.json", &server("evil").to_string()),
+        ("project/.claude/settings.local.json", &server("evil").to_string()),
+    ]);
+    let servers = disk.servers(server("flag"));
+    let found = configured(&disk.environment(), &disk.path("project"), &servers).servers;
+    let names: Vec<&str> = found.iter().map(|server| server.name.as_str()).collect();
+    assert_eq!(names, ["flag", "managed", "user"]);
+}
+
+#[test]
+fn settings_take_servers_as_people_write_them() {
+    Disk::new(&[(
+        "home/.claude/settings.json",
+        r#"{"mcpServers": {
+            "off": {"command": "x", "disabled": true},
+            "http": {"type": "streamable-http", "url": "https://x", "headers": {"N": 5}},
+            "old": {"type": "sse", "url": "https://x/sse"},
+            "nul": {"command": "x", "args": ["a\u0000b"]},
+            "stdio": {"command": "x", "args": [1, true, "y"]},
+        }}"#,
+    )])
+    .check(expect![[r#"
+        http User connects to https://x Http { url: "https://x", headers: ["N"] }
+        stdio User runs x 1 true y Stdio { command: "x", args: ["1", "true", "y"], env: [] }
+        mcpServers in settings: the MCP server nul has a NUL character in its args
+        mcpServers in settings: the MCP server old uses the old SSE transport, which is not supported; give its streamable HTTP address with "type": "http"
+    "#]]);
 }

@@ -15,7 +15,7 @@ fn config() -> ServerConfig {
         scope: Scope::User,
         transport,
         fingerprint,
-        file: PathBuf::new(),
+        source: String::new(),
     }
 }
 

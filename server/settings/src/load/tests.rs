@@ -637,7 +637,7 @@ fn only_the_owner_opens_private_addresses_and_starts_servers() {
             ! home/.claude/settings.json:1:73-76 webFetch.allowPrivate: "*" is not a host, or a host and its port; the entry is left out
             ! home/.claude/settings.json:2:47-59 mcpServers.b: a server needs a `command` to start or a `url` to connect to
             ! home/.claude/settings.json:2:66-80 mcpServers.c: invalid type: integer `5`, expected a string
-            ! home/.claude/settings.json:2:87-118 mcpServers.d: unknown variant `carrier`, expected one of `stdio`, `http`, `sse`
+            ! home/.claude/settings.json:2:87-118 mcpServers.d: unknown variant `carrier`, expected one of `stdio`, `http`, `streamable-http`, `streamableHttp`, `sse`
             ! home/.claude/settings.json:4:33-36 env.BAD=: "BAD=" cannot be an environment variable
             ! home/.claude/settings.json:4:47-48 env.WORSE: invalid type: integer `5`, expected a string
             ! project/.claude/settings.json:3:29-34 enabledMcpjsonServers: is only taken from your own settings, not from files of the workspace

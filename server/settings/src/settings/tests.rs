@@ -386,6 +386,10 @@ fn the_schema_describes_the_file() {
                   "additionalProperties": {
                     "type": "string"
                   }
+                },
+                "disabled": {
+                  "type": "boolean",
+                  "description": "Kept, but not started."
                 }
               },
               "description": "A program to start (`command`) or an address to connect to (`url`)."

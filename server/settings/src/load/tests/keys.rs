@@ -227,3 +227,20 @@ fn the_token_is_not_logged() {
     assert_eq!(loaded.settings.team.token.as_deref(), Some("t-secret"));
     assert!(!format!("{loaded:?}").contains("t-secret"));
 }
+
+#[test]
+fn a_server_of_a_higher_layer_replaces_one_of_the_same_name() {
+    let files = r#"
+//- home/.claude/settings.json
+{"mcpServers": {"x": {"command": "mine", "env": {"KEY": "k"}}, "y": {"command": "mine"}}}
+//- managed/managed-settings.json
+{"mcpServers": {"x": {"url": "https://x.example"}}}"#;
+    let (loaded, _root) = load(&Case { files, ..Case::default() });
+    let servers = loaded.settings.mcp_servers;
+    let shown = |name: &str| {
+        let server = servers.get(name).unwrap();
+        (server.command.as_deref(), server.url.as_deref(), server.env.len())
+    };
+    assert_eq!(shown("x"), (None, Some("https://x.example"), 0));
+    assert_eq!(shown("y"), (Some("mine"), None, 0));
+}
