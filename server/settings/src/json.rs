@@ -2,12 +2,14 @@
 //!
 //! What is not JSON is blanked, byte for byte, so that positions in the rest stay true.
 
+mod insert;
 mod places;
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+pub(crate) use insert::insert;
 pub(crate) use places::Places;
 
 /// A parsed file and where everything in it stands.
@@ -27,7 +29,7 @@ pub(crate) struct SyntaxError {
 
 /// An empty text is an empty object: editors and crashes leave such files.
 pub(crate) fn parse(text: &str) -> Result<Document, SyntaxError> {
-    let plain = blank_extras(text);
+    let plain = blank_extras(text).plain;
     if plain.trim().is_empty() {
         return Ok(Document { text: text.to_owned(), ..Document::default() });
     }
@@ -60,14 +62,20 @@ fn place_of(error: &serde_json::Error, text: &str) -> Range<usize> {
     }
 }
 
-/// The text with comments, trailing commas and the byte order mark turned into spaces.
-fn blank_extras(text: &str) -> String {
+/// A text with comments, trailing commas and the byte order mark turned into spaces.
+struct Blanked {
+    plain: String,
+    trailing_commas: Vec<usize>,
+}
+
+fn blank_extras(text: &str) -> Blanked {
     let mut bytes: Vec<u8> = text.bytes().collect();
     if text.starts_with('\u{feff}') {
         blank(&mut bytes, 0, 3);
     }
     let mut at = 0;
     let mut last_comma = None;
+    let mut trailing_commas = Vec::new();
     while let Some(&byte) = bytes.get(at) {
         match (byte, bytes.get(at + 1)) {
             (b'"', _) => {
@@ -91,6 +99,7 @@ fn blank_extras(text: &str) -> String {
             (b'}' | b']', _) => {
                 if let Some(comma) = last_comma.take() {
                     blank(&mut bytes, comma, comma + 1);
+                    trailing_commas.push(comma);
                 }
             }
             (byte, _) if byte.is_ascii_whitespace() => {}
@@ -99,7 +108,8 @@ fn blank_extras(text: &str) -> String {
         at += 1;
     }
     // Only whole comments and single ASCII bytes were blanked, so this is still UTF-8.
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    let plain = String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned());
+    Blanked { plain, trailing_commas }
 }
 
 fn blank(bytes: &mut [u8], from: usize, to: usize) {

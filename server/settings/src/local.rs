@@ -9,14 +9,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
     Environment, Seen,
     directories::{self, project_dir},
     file::{self, Privacy},
+    json,
     load::local_file,
+    restrict,
     trust::{self, Checkout, Entry, StoreError},
 };
 
@@ -42,8 +44,8 @@ impl From<StoreError> for LocalError {
 }
 
 /// Adds the rule to `permissions.allow` of the folder's `.claude/settings.local.json`, and to the user's record of
-/// what was granted here. Everything else in the file stays; a file with comments is left to its author, because a
-/// rewrite would lose them. Waits for other processes that do the same, at most ten seconds.
+/// what was granted here. Everything else in the file stays as it is written, comments and layout included. Waits for
+/// other processes that do the same, at most ten seconds.
 pub fn add_allow_rule(environment: &Environment, folder: &Path, rule: &str) -> Result<(), LocalError> {
     let real = directories::canonical(folder);
     let earlier = earlier_rules(environment, &real)?;
@@ -101,26 +103,17 @@ fn write_rule(environment: &Environment, folder: &Path, rule: &str) -> Result<()
     if !inside && !directories::holds_config_home(environment, folder, &mut seen) {
         return Err(by_hand("it leads out of the folder"));
     }
-    let text = file::read_text(path).map_err(|why| by_hand(&format!("it {why}")))?;
-    let mut settings: Map<String, Value> = match text.filter(|text| !text.trim().is_empty()) {
-        Some(text) => serde_json::from_str(&text).map_err(|_| by_hand("it is not plain JSON"))?,
-        None => Map::new(),
-    };
-    let permissions = settings.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
-    let allow = permissions
-        .as_object_mut()
-        .ok_or_else(|| by_hand("permissions is not an object"))?
-        .entry("allow")
-        .or_insert_with(|| Value::Array(Vec::new()))
-        .as_array_mut()
-        .ok_or_else(|| by_hand("permissions.allow is not a list"))?;
-    if allow.iter().any(|known| known == rule) {
+    let text = file::read_text(path).map_err(|why| by_hand(&format!("it {why}")))?.unwrap_or_default();
+    let document =
+        json::parse(&text).map_err(|error| by_hand(&format!("it is not JSON: {}", error.message)))?;
+    let known = restrict::get(&document.root, restrict::ALLOW).and_then(Value::as_array);
+    if known.is_some_and(|rules| rules.iter().any(|known| known == rule)) {
         return Ok(());
     }
-    allow.push(Value::from(rule));
+    let changed = json::insert(&text, &["permissions", "allow"], rule)
+        .ok_or_else(|| by_hand("its permissions.allow is not a list"))?;
     fs::create_dir_all(path.parent().unwrap_or(path)).map_err(|error| disk(path, error))?;
-    let text = format!("{:#}\n", Value::Object(settings));
-    file::replace(path, text.as_bytes(), Privacy::Unchanged).map_err(|error| disk(path, error))
+    file::replace(path, changed.as_bytes(), Privacy::Unchanged).map_err(|error| disk(path, error))
 }
 
 fn disk(path: &Path, error: io::Error) -> LocalError {

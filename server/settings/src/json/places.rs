@@ -98,6 +98,11 @@ impl Places {
         Some(key.unwrap_or_else(|| spot.value.clone()))
     }
 
+    /// The whole value, from its first to its last character; the path of the document itself is empty.
+    pub(super) fn span(&self, path: &str) -> Option<Range<usize>> {
+        Some(self.spots.get(path)?.value.clone())
+    }
+
     pub(crate) fn key(&self, path: &str) -> Option<Range<usize>> {
         self.spots.get(path)?.key.clone()
     }

@@ -99,13 +99,39 @@ fn only_the_user_reads_the_record_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn a_file_with_comments_is_left_alone_but_the_grant_is_kept() {
+fn comments_stay_where_they_are() {
     let place = Place::new();
     place.put_local("{ // mine\n}");
-    let error = place.add("Read").unwrap_err().to_string();
-    assert!(error.ends_with("(it is not plain JSON); add Read to its permissions.allow by hand"), "{error}");
-    assert_eq!(fs::read_to_string(place.local()).unwrap(), "{ // mine\n}");
-    assert_eq!(place.granted(), ["Read"]);
+    place.add("Read").unwrap();
+    place.add("Edit").unwrap();
+    place.add("Read").unwrap();
+    expect![[r#"
+        { // mine
+          "permissions": {
+            "allow": [
+              "Read",
+              "Edit"
+            ]
+          }
+        }"#]]
+    .assert_eq(&fs::read_to_string(place.local()).unwrap());
+    assert_eq!(place.granted(), ["Read", "Edit"]);
+    assert_eq!(names(&place.folder.join(".claude")), ["settings.local.json"]);
+}
+
+#[test]
+fn a_file_that_is_not_understood_is_left_alone_but_the_grant_is_kept() {
+    for (text, why) in [
+        ("{ \"model\": ", "it is not JSON: EOF while parsing a value"),
+        (r#"{"permissions": {"allow": {}}}"#, "its permissions.allow is not a list"),
+    ] {
+        let place = Place::new();
+        place.put_local(text);
+        let error = place.add("Read").unwrap_err().to_string();
+        assert!(error.ends_with(&format!("({why}); add Read to its permissions.allow by hand")), "{error}");
+        assert_eq!(fs::read_to_string(place.local()).unwrap(), text);
+        assert_eq!(place.granted(), ["Read"]);
+    }
 }
 
 #[test]
