@@ -32,6 +32,7 @@ async fn help_fits_a_screen_and_has_examples() {
           -m, --model NAME       opus, sonnet, haiku, provider/model, or offline
               --mode MODE        default, acceptEdits, plan, or bypass (never asks)
               --allow RULE       allow without asking, as 'Bash(make:*)'; repeatable
+              --bare             no memory, nothing in the background
               --json             ask: the raw update stream, one JSON object a line
         Of all: -C, --cwd DIR    work in DIR        -h, --help        -V, --version
 

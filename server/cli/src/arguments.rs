@@ -96,6 +96,8 @@ pub struct SessionOptions {
     pub model: Option<String>,
     pub mode: Option<String>,
     pub allow: Vec<String>,
+    /// No memory and no secondary features, as with `CLAUDE_CODE_SIMPLE`.
+    pub bare: bool,
     pub cwd: Option<PathBuf>,
 }
 
@@ -209,6 +211,7 @@ fn session_arguments(
             Short('m') | Long("model") => session.model = Some(parser.value()?.string()?),
             Long("mode") => session.mode = Some(mode(parser.value()?.string()?)?),
             Long("allow") => session.allow.push(parser.value()?.string()?),
+            Long("bare") => session.bare = true,
             Short('C') | Long("cwd") => session.cwd = Some(parser.value()?.into()),
             other => return Err(other.unexpected()),
         }

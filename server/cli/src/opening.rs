@@ -75,6 +75,9 @@ pub fn settings(options: &SessionOptions) -> Option<Value> {
     if !permissions.is_empty() {
         settings.insert("permissions".to_owned(), Value::Object(permissions));
     }
+    if options.bare {
+        settings.insert("env".to_owned(), json!({"CLAUDE_CODE_SIMPLE": "1"}));
+    }
     if let Some(model) = &options.model {
         settings.insert("model".to_owned(), json!(model));
     }
@@ -174,4 +177,24 @@ pub async fn whole_id(client: &Client, beginning: &str) -> anyhow::Result<String
 
 fn unknown(id: &str) -> anyhow::Error {
     anyhow::anyhow!("there is no session {id}; 'reverie sessions' lists this project's, with --all every one")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_is_the_variable() {
+        let options = SessionOptions { bare: true, ..SessionOptions::default() };
+        let layer = settings(&options).unwrap();
+        let environment = settings::Environment::default();
+        let sources = settings::Sources {
+            environment: &environment,
+            folder: None,
+            editor: None,
+            command_line: Some(&layer),
+        };
+        let settings = settings::Settings::load(&sources).settings;
+        assert!(settings.is_bare(&environment) && !settings.auto_memory(&environment));
+    }
 }

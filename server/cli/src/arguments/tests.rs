@@ -19,13 +19,13 @@ fn ask_takes_its_prompt_as_words() {
     check(
         "ask|where|is it?",
         expect![[
-            r#"Ask(AskOptions { session: SessionOptions { which: New, model: None, mode: None, allow: [], cwd: None }, prompt: PromptWords { text: Some("where is it?"), stdin: false }, json: false })"#
+            r#"Ask(AskOptions { session: SessionOptions { which: New, model: None, mode: None, allow: [], bare: false, cwd: None }, prompt: PromptWords { text: Some("where is it?"), stdin: false }, json: false })"#
         ]],
     );
     check(
-        "ask|--json|-c|-m|opus|--mode=plan|--allow|Bash(make:*)|--allow|Write|-C|/tmp|--|-v",
+        "ask|--json|-c|-m|opus|--mode=plan|--allow|Bash(make:*)|--allow|Write|--bare|-C|/tmp|--|-v",
         expect![[
-            r#"Ask(AskOptions { session: SessionOptions { which: Newest, model: Some("opus"), mode: Some("plan"), allow: ["Bash(make:*)", "Write"], cwd: Some("/tmp") }, prompt: PromptWords { text: Some("-v"), stdin: false }, json: true })"#
+            r#"Ask(AskOptions { session: SessionOptions { which: Newest, model: Some("opus"), mode: Some("plan"), allow: ["Bash(make:*)", "Write"], bare: true, cwd: Some("/tmp") }, prompt: PromptWords { text: Some("-v"), stdin: false }, json: true })"#
         ]],
     );
 }
@@ -45,7 +45,7 @@ fn chat_resumes_a_session() {
     check(
         "chat|--resume|abc",
         expect![[
-            r#"Chat(SessionOptions { which: Id("abc"), model: None, mode: None, allow: [], cwd: None })"#
+            r#"Chat(SessionOptions { which: Id("abc"), model: None, mode: None, allow: [], bare: false, cwd: None })"#
         ]],
     );
 }
