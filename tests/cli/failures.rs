@@ -152,7 +152,7 @@ async fn a_rule_that_makes_no_sense_is_named() {
     let run = program.run(&["ask", "--allow", "Bash((", "hi"]).await;
     assert_eq!(run.stdout, "Hi.\n");
     expect![[r#"
-        ! a permission rule is ignored: the rule `Bash((` is not understood: the closing parenthesis is missing
+        ! settings: command line: permissions.allow: the rule `Bash((` is not understood: the closing parenthesis is missing; the entry is left out
     "#]]
     .assert_eq(&run.stderr);
     program.finish();
