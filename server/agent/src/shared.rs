@@ -10,6 +10,7 @@ use std::{
 use checkpoints::{Store, Tracker};
 use conversation::{Hit, Query, SearchIndex};
 use model::Models;
+use permissions::Rule;
 use serde_json::Value;
 use settings::{Environment, Settings, Sources, directories};
 use skills::Library;
@@ -90,6 +91,14 @@ impl Shared {
     /// The model that the command line asks for: it holds for resumed sessions too.
     pub fn command_line_model(&self) -> Option<String> {
         self.command_line_settings.as_ref()?.get("model")?.as_str().map(str::to_owned)
+    }
+
+    /// What the command line allows: said by the user for this very run, it holds before trust too.
+    pub fn command_line_rules(&self) -> Vec<Rule> {
+        let allow =
+            self.command_line_settings.as_ref().and_then(|settings| settings.pointer("/permissions/allow"));
+        let rules = allow.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        rules.filter_map(|rule| Rule::parse(rule).ok()).collect()
     }
 
     /// The settings for a folder, read anew: a few small files, so that a change applies with the next turn.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use conversation::Usage;
-use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rules};
+use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
 use settings::{Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
 use tools::{FetchPolicy, Toolbox};
@@ -203,7 +203,7 @@ impl TurnHandle {
             (state.granted.clone(), state.mode)
         };
         let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        policy.session_rules = granted;
+        policy.session_rules = session_rules(&self.session, granted);
         // It may change while the turn runs: an approved plan, the user's word.
         policy.mode = mode.unwrap_or(policy.mode);
         policy
@@ -237,13 +237,19 @@ fn policy(session: &Session, loaded: &settings::Loaded) -> Policy {
     Policy {
         mode,
         rules,
-        session_rules: state.granted.clone(),
+        session_rules: session_rules(session, state.granted.clone()),
         roots,
         free_write_dirs: session.memory_dir.iter().cloned().collect(),
         untrusted: !trusted,
         readable_dirs: session.memory_dir.iter().cloned().chain([session.project_dir()]).collect(),
         home: session.shared.environment.home().to_owned(),
     }
+}
+
+/// What was allowed for this session: by the user's answers, and on the command line.
+fn session_rules(session: &Session, mut granted: Vec<Rule>) -> Vec<Rule> {
+    granted.extend(session.shared.command_line_rules());
+    granted
 }
 
 /// Once for what a folder would run: the turn goes on without it meanwhile, and what the answer permits comes with the

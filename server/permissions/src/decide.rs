@@ -122,7 +122,7 @@ impl Call<'_> {
         match (self.access, &self.place) {
             (Access::Read { path }, Some(place)) => self.read(path, place),
             (Access::Write { path, .. }, Some(place)) => self.write(path, place),
-            (Access::Command { .. }, _) if self.policy.untrusted => {
+            (Access::Command { judged: Some(_), .. }, _) if self.policy.untrusted => {
                 ask("this folder is not trusted yet: every command is asked about")
             }
             (Access::Command { judged: Some(judged), .. }, _) => self.judged(judged),

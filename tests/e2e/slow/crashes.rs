@@ -13,7 +13,7 @@ use testkit::{
     model_server::{ModelServer, RecordedRequest, Reply},
 };
 
-use crate::harness::{assert_extends, connect_over_stdio};
+use crate::harness::{assert_extends, connect_over_stdio, trust};
 
 const KILLS: usize = 200;
 const KILLS_PER_SESSION: usize = 20;
@@ -22,6 +22,7 @@ const KILLS_PER_SESSION: usize = 20;
 async fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     let fixture = Fixture::new("//- a.txt\none\ntwo\nthree\n");
     fixture.write("~/.claude/settings.json", r#"{ "permissions": { "allow": ["Bash(echo:*)"] } }"#);
+    trust(&fixture);
     let model = ModelServer::start().await;
     model.program(rounds(fixture.path("a.txt").to_str().unwrap().to_owned()));
     // Kills strike up to half a turn's time after its end.

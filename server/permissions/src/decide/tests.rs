@@ -443,8 +443,8 @@ fn in_an_untrusted_folder_every_command_is_asked_about_but_what_was_allowed_in_t
         expect![[r#"
             ASK   "Look ls": this folder is not trusted yet: every command is asked about
             ASK   "Look cat src/main.rs": this folder is not trusted yet: every command is asked about
-            ASK   "Bash cargo test": this folder is not trusted yet: every command is asked about
-            ASK   "Bash cargo build": this folder is not trusted yet: every command is asked about
+            ASK   "Bash cargo test": the command may change something
+            ASK   "Bash cargo build": the command may change something
             allow "Read @W/src/main.rs": it reads inside the workspace
         "#]],
     );
