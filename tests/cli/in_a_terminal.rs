@@ -81,6 +81,8 @@ async fn an_address_is_shown_before_it_is_fetched() {
     program.model().reply(Reply::tool("WebFetch", fetch));
     program.model().reply(Reply::text("As you like."));
     let mut tty = Tty::plain(&program, r#""$REVERIE" ask "look it up""#);
+    // The question itself has a bracket and a blank.
+    tty.see("told to the model").await;
     tty.see("> ").await;
     tty.type_in("n\n").await;
     let (screen, code) = tty.end().await;
