@@ -1,6 +1,12 @@
 //! Paths as permissions see them: cleaned by their letters, then followed through the links that exist.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Component, Path, PathBuf},
+};
+
+/// As the kernel counts them.
+const MOST_LINKS: usize = 40;
 
 /// Removes `.` and `..` by their letters alone; no file is looked at. `..` at the root stays at the root.
 pub fn clean(path: &Path) -> PathBuf {
@@ -20,7 +26,8 @@ pub fn clean(path: &Path) -> PathBuf {
 /// A path by its letters, and where it really leads.
 pub(crate) struct Place {
     pub(crate) written: PathBuf,
-    /// `None` when a link in it leads nowhere: then nobody can say where a write would end up.
+    /// `None` when a link in it leads nowhere, or elsewhere for every process: then nobody can say where a write would
+    /// end up.
     pub(crate) real: Option<PathBuf>,
 }
 
@@ -53,21 +60,78 @@ impl Place {
     }
 }
 
-/// The longest part that exists with its links followed, then the rest.
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lead {
+    /// The longest part that exists with its links followed, then the rest.
+    To(PathBuf),
+    /// Through a dangling link or a loop: a write would create its target.
+    Nowhere,
+    /// Through a link that the kernel makes up for whoever looks, such as `/proc/self` and `/dev/fd`: what it is for us
+    /// says nothing about what it is for a command.
+    ByProcess,
+}
+
 pub(crate) fn follow(path: &Path) -> Option<PathBuf> {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        match existing.canonicalize() {
-            Ok(real) => return Some(missing.iter().rev().fold(real, |real, name| real.join(name))),
-            // What is there but leads nowhere is a dangling link or a loop: a write would create its target.
-            Err(_) if existing.is_symlink() => return None,
+    match lead(path) {
+        Lead::To(real) => Some(real),
+        Lead::Nowhere | Lead::ByProcess => None,
+    }
+}
+
+/// Link by link, because each has to be looked at before it is followed.
+pub(crate) fn lead(path: &Path) -> Lead {
+    let Ok(absolute) = std::path::absolute(path) else { return Lead::Nowhere };
+    let mut real = PathBuf::new();
+    let mut links = 0;
+    // The next name comes last, with whether it stood in a link.
+    let mut ahead = Vec::new();
+    push(&absolute, false, &mut ahead);
+    while let Some((name, in_link)) = ahead.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        match next.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => {
+                if is_made_up_in(&real) {
+                    return Lead::ByProcess;
+                }
+                links += 1;
+                let Some(target) = next.read_link().ok().filter(|_| links <= MOST_LINKS) else {
+                    return Lead::Nowhere;
+                };
+                push(&target, true, &mut ahead);
+            }
+            Ok(_) => real = next,
+            Err(_) if in_link => return Lead::Nowhere,
             Err(_) => {
-                missing.push(existing.file_name()?);
-                existing = existing.parent()?;
+                // Nobody goes up from what is not there.
+                if ahead.iter().any(|(name, _)| name == "..") {
+                    return Lead::Nowhere;
+                }
+                return Lead::To(ahead.iter().rev().fold(next, |path, (name, _)| path.join(name)));
             }
         }
     }
+    Lead::To(real)
+}
+
+fn push(path: &Path, in_link: bool, ahead: &mut Vec<(OsString, bool)>) {
+    let names = path.components().filter(|component| *component != Component::CurDir);
+    ahead.extend(names.rev().map(|component| (component.as_os_str().to_owned(), in_link)));
+}
+
+/// Whether the links in this folder are those of the kernel's view of processes.
+#[cfg(target_os = "linux")]
+fn is_made_up_in(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|system| system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_made_up_in(_: &Path) -> bool {
+    false
 }
 
 #[cfg(test)]
@@ -103,5 +167,56 @@ mod tests {
         assert_eq!(follow(&base.join("dangling")), None);
         assert_eq!(follow(&base.join("dangling/file")), None);
         assert_eq!(follow(&base.join("loop/file")), None);
+    }
+
+    #[test]
+    fn links_in_chains_and_upwards_are_followed_as_the_system_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join("a/deep")).unwrap();
+        std::fs::write(base.join("a/file"), "").unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, base.join(name)).unwrap();
+        link("a/./deep/../deep", "one");
+        link("one", "two");
+        link(&base.join("two/..").display().to_string(), "three");
+        link("a/missing/deep", "dangling");
+        for name in ["one", "two", "three", "three/file", "two/../file", "one/../../a"] {
+            assert_eq!(follow(&base.join(name)), base.join(name).canonicalize().ok(), "{name}");
+        }
+        assert_eq!(lead(&base.join("dangling")), Lead::Nowhere);
+        assert_eq!(lead(&base.join("three/new/file")), Lead::To(base.join("a/new/file")));
+        assert_eq!(lead(&base.join("new/../file")), Lead::Nowhere);
+        assert_eq!(lead(Path::new("/")), Lead::To("/".into()));
+        assert_eq!(lead(Path::new("/../usr")), Lead::To("/usr".into()));
+    }
+
+    /// `/proc/self/cwd` is our folder here, and the command's when it runs.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_differs_from_process_to_process_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, base.join(name)).unwrap();
+        link("/proc/self", "p");
+        link("p/cwd", "here");
+        link("/dev/fd", "fd");
+        link("/proc", "kernel");
+        for path in [
+            "/proc/self",
+            "/proc/self/cwd",
+            "/proc/thread-self/root/etc",
+            "/proc/mounts",
+            "/proc/1/cwd/x",
+            "/dev/fd/0",
+            "/dev/stdin",
+        ] {
+            assert_eq!(lead(Path::new(path)), Lead::ByProcess, "{path}");
+        }
+        for path in ["p", "p/cwd/s", "here/s", "fd/0", "kernel/self/environ"] {
+            assert_eq!(lead(&base.join(path)), Lead::ByProcess, "{path}");
+            assert!(Place::of(&base.join(path)).real.is_none(), "{path}");
+        }
+        assert_eq!(lead(&base.join("kernel/../proc/self/cwd")), Lead::ByProcess);
+        assert_eq!(lead(&base.join("kernel/cpuinfo")), Lead::To("/proc/cpuinfo".into()));
     }
 }

@@ -31,7 +31,10 @@ use self::{
     table::{Operands, Program, Stdin, Walk, Without},
     word::{Style, Word, quote},
 };
-use crate::access::{Judged, Reach};
+use crate::{
+    access::{Judged, Reach},
+    paths::{Lead, lead},
+};
 
 /// Where a line would run, and what it may run there.
 #[derive(Clone, Debug)]
@@ -65,6 +68,9 @@ pub fn judge(command: &str, cwd: &Path) -> Result<Judged, String> {
 
 pub fn judge_in(command: &str, surroundings: &Surroundings<'_>) -> Result<Judged, String> {
     characters::check(command)?;
+    if lead(surroundings.cwd) == Lead::ByProcess {
+        return Err("its folder is another one for every process".to_owned());
+    }
     let home = surroundings.home.and_then(Path::to_str);
     let commands = grammar::parse(command, home)?;
     let mut judged = Judged { folder: surroundings.cwd.to_owned(), ..Judged::default() };

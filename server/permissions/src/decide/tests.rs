@@ -508,3 +508,34 @@ fn a_write_is_judged_by_where_it_led_when_it_was_announced() {
     let leads_inside = Access::write(link.join("file"));
     assert!(matches!(decide("Write", &leads_inside, &policy), Decision::Allow { .. }));
 }
+
+/// `/proc/self/cwd` is our own folder here, and the command's when it runs.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_link_that_every_process_sees_differently_is_asked_about() {
+    let tree = tree();
+    std::os::unix::fs::symlink("/proc/self", tree.expand("@W/p")).unwrap();
+    std::os::unix::fs::symlink("/dev/fd", tree.expand("@W/fd")).unwrap();
+    tree.check(
+        &[
+            "Read @W/p/cwd/src/main.rs",
+            "Read @W/p/root/etc/passwd",
+            "Read @W/fd/0",
+            "Grep @W/p/cwd",
+            "Write @W/p/cwd/new",
+            "Look cat p/cwd/src/main.rs",
+            "Look ls p/cwd",
+            "Look cat < fd/0",
+        ],
+        expect![[r#"
+            ASK   "Read @W/p/cwd/src/main.rs": @W/p/cwd/src/main.rs goes through a link that leads nowhere
+            ASK   "Read @W/p/root/etc/passwd": @W/p/root/etc/passwd goes through a link that leads nowhere
+            ASK   "Read @W/fd/0": @W/fd/0 goes through a link that leads nowhere
+            ASK   "Grep @W/p/cwd": @W/p/cwd goes through a link that leads nowhere
+            ASK   "Write @W/p/cwd/new": @W/p/cwd/new goes through a link that leads nowhere
+            ASK   "Look cat p/cwd/src/main.rs": the command may change something
+            ASK   "Look ls p/cwd": the command may change something
+            ASK   "Look cat < fd/0": the command may change something
+        "#]],
+    );
+}

@@ -8,7 +8,7 @@ use std::{
 
 use super::{pattern, word::Word};
 use crate::{
-    paths::{clean, follow},
+    paths::{Lead, clean, follow, lead},
     secrets::{self, secret},
 };
 
@@ -81,11 +81,16 @@ pub(super) fn file(path: &str, cwd: &Path, usage: Use) -> Result<PathBuf, String
     // The system follows a link before it goes up from there, so `..` is not a matter of letters, unless it goes up
     // from nowhere.
     let goes_up = joined.components().any(|component| component == Component::ParentDir);
-    let absolute = match follow(&joined) {
-        Some(real) if goes_up => real,
+    let absolute = match lead(&joined) {
+        Lead::ByProcess => return Err(by_process(path)),
+        Lead::To(real) if goes_up => real,
         _ => clean(&joined),
     };
-    let real = follow(&absolute);
+    let real = match lead(&absolute) {
+        Lead::ByProcess => return Err(by_process(path)),
+        Lead::To(real) => Some(real),
+        Lead::Nowhere => None,
+    };
     for spelling in [Some(absolute.as_path()), real.as_deref()].into_iter().flatten() {
         if let Some(folder) = SPECIAL.iter().find(|folder| spelling.starts_with(folder)) {
             return Err(format!("`{path}` lies in {folder}"));
@@ -108,6 +113,10 @@ pub(super) fn file(path: &str, cwd: &Path, usage: Use) -> Result<PathBuf, String
         Err(_) => {}
     }
     Ok(absolute)
+}
+
+fn by_process(path: &str) -> String {
+    format!("`{path}` leads elsewhere for every process")
 }
 
 /// Whether a walk from here would see the whole file system.
@@ -150,6 +159,8 @@ mod tests {
         fs::write(base.join("fifo"), "").unwrap();
         std::os::unix::fs::symlink(".env", base.join("innocent")).unwrap();
         std::os::unix::fs::symlink("/proc", base.join("kernel")).unwrap();
+        std::os::unix::fs::symlink("/proc/self", base.join("process")).unwrap();
+        std::os::unix::fs::symlink("/dev/fd", base.join("descriptors")).unwrap();
         std::os::unix::net::UnixListener::bind(base.join("listening")).unwrap();
         for source in [
             ".env",
@@ -163,6 +174,12 @@ mod tests {
             "innocent",
             "inno*",
             "kernel/self/environ",
+            "kernel/cpuinfo",
+            "process/cwd/README.md",
+            "process/cwd/missing",
+            "process/cwd/../README.md",
+            "process/cwd/*.md",
+            "descriptors/0",
             "kernel/*",
             "listening",
             "listen*",

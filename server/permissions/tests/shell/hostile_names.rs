@@ -60,6 +60,46 @@ fn the_folder_keeps_the_name_it_was_reached_by() {
     assert_eq!(run(&judged.script, &link), format!("{}\n", link.display()));
 }
 
+/// Here `p/cwd` is the folder of the test; for the command it would be the one with the link to the file.
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_read_through_what_differs_from_process_to_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    symlink("/proc/self", base.join("p")).unwrap();
+    symlink("p/cwd", base.join("here")).unwrap();
+    symlink("/dev/fd", base.join("fd")).unwrap();
+    symlink("/etc/shadow", base.join("s")).unwrap();
+    symlink("README.md", base.join("plain")).unwrap();
+    fs::write(base.join("README.md"), "").unwrap();
+    for command in [
+        "cat p/cwd/s",
+        "cat p/cwd/README.md",
+        "cat here/s",
+        "cat here/*",
+        "cat p/cwd/[s]",
+        "cat < p/cwd/s",
+        "cat p/../self/cwd/s",
+        "cat p/root/etc/hostname",
+        "head fd/3",
+        "grep -r x p/cwd/.",
+        "grep -f p/cwd/s README.md",
+        "find p/cwd/ -name s",
+        "find . -newer here/s",
+        "ls here/",
+        "stat here/s",
+        "rg x here",
+        "diff here/s README.md",
+        "git diff -- here/s",
+        "date -r here/s",
+        "jq -n --rawfile a here/s '$a'",
+    ] {
+        assert!(judge(command, &base).is_err(), "{command}");
+    }
+    assert!(judge("ls", &base.join("here")).is_err());
+    assert!(judge("cat plain", &base).is_ok());
+}
+
 fn run(script: &str, folder: &Path) -> String {
     let output = Command::new("bash")
         .args(["--noprofile", "--norc", "-c", script])
