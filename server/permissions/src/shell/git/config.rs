@@ -6,6 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::super::format;
+use crate::{
+    paths::{Lead, follow, lead},
+    secrets::secret,
+};
+
 /// A larger file is not the usual.
 const LARGEST: u64 = 256 * 1024;
 
@@ -31,6 +37,19 @@ const SECTIONS: &[&str] = &[
     "tag",
     "pack",
     "vscode-merge-base",
+    "log",
+    "status",
+    "stash",
+    "checkout",
+    "feature",
+    "index",
+    "i18n",
+    "github",
+    "gitflow",
+    // Of what is fetched, which is nothing.
+    "protocol",
+    "http",
+    "url",
 ];
 
 /// Sections of which these keys are.
@@ -64,10 +83,46 @@ const KEYS: &[(&str, &[&str])] = &[
             "whitespace",
             "bigfilethreshold",
             "hidedotfiles",
+            "commentchar",
+            "commentstring",
+            // Overridden, and never asked for by commands that look.
+            "hookspath",
+            "editor",
         ],
     ),
     // Extensions of LFS are programs.
-    ("lfs", &["repositoryformatversion"]),
+    ("lfs", &["repositoryformatversion", "access", "locksverify"]),
+    ("merge", &["ff", "conflictstyle", "renames", "renamelimit", "stat", "log"]),
+    (
+        "diff",
+        &[
+            "algorithm",
+            "renames",
+            "renamelimit",
+            "context",
+            "interhunkcontext",
+            "indentheuristic",
+            "mnemonicprefix",
+            "noprefix",
+            "colormoved",
+            "colormovedws",
+            "wserrorhighlight",
+            "wordregex",
+            "dirstat",
+            "statgraphwidth",
+            "suppressblankempty",
+            "relative",
+            "ignoresubmodules",
+            "submodule",
+            "autorefreshindex",
+        ],
+    ),
+    (
+        "blame",
+        &["coloring", "blankboundary", "showemail", "showroot", "markunblamablelines", "markignoredlines"],
+    ),
+    // Signatures are never looked at.
+    ("gpg", &["format"]),
     ("extensions", &["objectformat", "refstorage", "worktreeconfig", "noop", "preciousobjects"]),
 ];
 
@@ -88,23 +143,46 @@ pub(super) fn check(cwd: &Path) -> Result<Option<PathBuf>, String> {
         if !is_there(&found) {
             continue;
         }
+        same_for_all(&found)?;
         let own = if found.is_file() { folder.join(path_in(&found, "gitdir: ")?) } else { found };
         let common = match is_there(&own.join("commondir")) {
             true => own.join(path_in(&own.join("commondir"), "")?),
             false => own.clone(),
         };
+        let files = [common.join("config"), own.join("config.worktree")];
+        for path in [&own, &common, &own.join("HEAD"), &common.join("objects"), &common.join("refs")] {
+            same_for_all(path)?;
+        }
         // What git does not take for a repository it passes by, and finds one above.
         if !has_head(&own)? || !common.join("objects").is_dir() || !common.join("refs").is_dir() {
             return Err(format!("{} is no whole repository", own.display()));
         }
-        [common.join("config"), own.join("config.worktree")].iter().try_for_each(|file| {
+        let repository = Repository { folder, own: &own };
+        files.iter().try_for_each(|file| {
+            same_for_all(file)?;
             let Some(text) = text(file)? else { return Ok(()) };
-            usual(&text)
+            usual(&text, &repository)
                 .map_err(|what| format!("{} has {what}, which may run other programs", file.display()))
         })?;
         return Ok(Some(folder.to_owned()));
     }
     Ok(None)
+}
+
+/// Where a repository is.
+struct Repository<'a> {
+    /// With its files; a real path.
+    folder: &'a Path,
+    /// With what git keeps of them.
+    own: &'a Path,
+}
+
+/// What is something else for git than it is for us was not looked at.
+fn same_for_all(path: &Path) -> Result<(), String> {
+    match lead(path) {
+        Lead::ByProcess => Err(format!("{} leads elsewhere for every process", path.display())),
+        Lead::To(_) | Lead::Nowhere => Ok(()),
+    }
 }
 
 /// Also a link that leads nowhere yet.
@@ -149,7 +227,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// Line by line, as git reads it; what git may read otherwise is not the usual.
-fn usual(text: &str) -> Result<(), String> {
+fn usual(text: &str, repository: &Repository<'_>) -> Result<(), String> {
     let mut section = String::new();
     for line in text.split('\n') {
         let line = line.trim_matches(|character: char| character.is_ascii_whitespace());
@@ -167,8 +245,11 @@ fn usual(text: &str) -> Result<(), String> {
         }
         let key = rest.split(['=', ' ', '\t', '#', ';']).next().unwrap_or_default().to_ascii_lowercase();
         let known = SECTIONS.contains(&section.as_str())
-            || KEYS.iter().any(|(name, keys)| *name == section && keys.contains(&key.as_str()));
+            || KEYS.iter().any(|(name, keys)| *name == section && keys.contains(&key.as_str()))
+            || is_harmless(&section, &key, plain_value(rest), repository);
+        let is_wide = section == "log" && key == "date" && !format::widths_are_small(rest);
         if !known
+            || is_wide
             || NEVER.contains(&key.as_str())
             || !key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
         {
@@ -176,6 +257,30 @@ fn usual(text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Keys that are harmless with some values.
+fn is_harmless(section: &str, key: &str, value: Option<&str>, repository: &Repository<'_>) -> bool {
+    let Some(value) = value else { return false };
+    match (section, key) {
+        // Overridden. Anything else is a program.
+        ("core", "fsmonitor") => matches!(value, "true" | "false"),
+        // As a submodule says it.
+        ("core", "worktree") => {
+            follow(&repository.own.join(value)).is_some_and(|real| real == repository.folder)
+        }
+        // What is no name of a commit is shown in a complaint.
+        ("blame", "ignorerevsfile") => follow(&repository.folder.join(value))
+            .is_some_and(|real| real.starts_with(repository.folder) && secret(&real).is_none()),
+        _ => false,
+    }
+}
+
+/// What stands behind `key =`, if git reads it as it is written.
+fn plain_value(line: &str) -> Option<&str> {
+    let (_, value) = line.split_once('=')?;
+    let value = value.trim();
+    (!value.contains(['"', '\\', '#', ';'])).then_some(value)
 }
 
 /// `core]` and `remote "origin"]`: the section's name and what stands behind.
@@ -195,12 +300,41 @@ fn split_header(header: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
+    fn usual(text: &str) -> Result<(), String> {
+        let repository = Repository { folder: Path::new("/usr/share"), own: Path::new("/usr/lib") };
+        super::usual(text, &repository)
+    }
+
     #[test]
     fn the_usual_is_accepted() {
         let usual_text = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n# a comment\n[remote \"origin\"]\n\turl = https://example.com/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n[user] name = A\n";
         assert_eq!(usual(usual_text), Ok(()));
         assert_eq!(usual(&usual_text.replace('\n', "\r\n")), Ok(()));
         assert_eq!(usual(""), Ok(()));
+    }
+
+    #[test]
+    fn keys_without_a_program_are_usual() {
+        for text in [
+            "[core]\nhooksPath = .husky\neditor = vim\ncommentChar = \";\"",
+            "[core]\nfsmonitor = true",
+            "[core] fsmonitor=false",
+            "[core]\nworktree = ../share",
+            "[core]\nworktree = /usr/share",
+            "[merge]\nff = only\nconflictstyle = zdiff3",
+            "[diff]\nalgorithm = histogram\nrenames = copies",
+            "[log]\ndate = iso\nshowSignature = true",
+            "[status]\nshort = true\n[stash]\nshowPatch = true\n[checkout]\ndefaultRemote = origin",
+            "[feature]\nmanyFiles = true\n[index]\nversion = 4\n[i18n]\ncommitEncoding = utf-8",
+            "[protocol]\nversion = 2\n[http]\npostBuffer = 1\n[http \"https://x\"]\nproxy = y",
+            "[url \"git@x:\"]\ninsteadOf = https://x/",
+            "[github]\nuser = a\n[gitflow \"branch\"]\nmaster = main",
+            "[gpg]\nformat = ssh",
+            "[lfs \"https://x/info/lfs\"]\naccess = basic\nlocksverify = false",
+            "[blame]\nignoreRevsFile = .git-blame-ignore-revs",
+        ] {
+            assert_eq!(usual(text), Ok(()), "{text}");
+        }
     }
 
     #[test]
@@ -212,6 +346,26 @@ mod tests {
             "[CORE]\n\tfsmonitor",
             "[core]\npager = evil",
             "[core]\nworktree = /",
+            "[core]\nworktree = ..",
+            "[core]\nworktree = \"/usr/share\"",
+            "[core]\nworktree",
+            "[core]\nfsmonitor = \"true\"",
+            "[core]\nfsmonitor = ./true",
+            "[core]\naskPass = evil",
+            "[core]\nattributesFile = evil",
+            "[blame]\nignoreRevsFile = /etc/passwd",
+            "[blame]\nignoreRevsFile = ../x",
+            "[blame]\nignoreRevsFile = .env",
+            "[blame]\nignoreRevsFile = \"/etc/passwd\"",
+            "[diff]\norderFile = x",
+            "[diff]\ntool = evil",
+            "[diff \"algorithm\"]\ncommand = evil",
+            "[merge \"x\"]\ndriver = evil",
+            "[pager]\nlog = evil",
+            "[gpg \"ssh\"]\nprogram = evil",
+            "[log]\ndate = format:%200000000d",
+            "[http]\npromisor = true",
+            "[lfs]\nurl = x",
             "[core]\nsshCommand = evil",
             "[diff]\nexternal = evil",
             "[diff \"x\"]\ntextconv = evil",
