@@ -16,26 +16,42 @@ pub(crate) const NAMES: &[&str] = &[
     ".gnupg",
     ".aws",
     ".azure",
+    ".oci",
     ".kube",
     ".docker",
+    ".dockercfg",
+    ".kaggle",
+    ".password-store",
+    ".mozilla",
     ".netrc",
     "_netrc",
     ".npmrc",
     ".pypirc",
     ".pgpass",
     ".my.cnf",
+    ".s3cfg",
+    ".boto",
     ".git-credentials",
     ".credentials.json",
     ".claude.json",
     ".env",
     ".envrc",
+    ".flaskenv",
+    ".dev.vars",
     ".htpasswd",
     ".vault-token",
     ".terraformrc",
+    // What was typed, passwords among it.
     ".bash_history",
     ".zsh_history",
+    ".zhistory",
+    "fish_history",
     ".python_history",
+    ".node_repl_history",
     ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    ".rediscli_history",
     "id_rsa",
     "id_dsa",
     "id_ecdsa",
@@ -45,23 +61,109 @@ pub(crate) const NAMES: &[&str] = &[
     "gshadow",
     "gshadow-",
     "master.passwd",
+    "opasswd",
     "sudoers",
+    "sudoers.d",
     "credentials",
 ];
 
-const ENDINGS: &[&str] = &[".pem", ".p12", ".pfx", ".keystore", ".jks", ".kdbx"];
+pub(crate) const ENDINGS: &[&str] = &[
+    ".pem",
+    ".key",
+    ".ppk",
+    ".p8",
+    ".p12",
+    ".pfx",
+    ".keystore",
+    ".jks",
+    ".kdbx",
+    ".keytab",
+    ".env",
+    ".tfvars",
+    ".tfstate",
+    ".tfstate.backup",
+];
+
+/// What such a name begins and ends with, and how it is spoken of.
+const FRAMES: &[(&str, &str, &str)] = &[
+    // `.env.local`, `.env-production` and an editor's `.env~` are kinds of `.env`.
+    (".env.", "", ".env"),
+    (".env-", "", ".env"),
+    (".env_", "", ".env"),
+    (".env~", "", ".env"),
+    ("id_", "_sk", "id_*_sk"),
+    ("ssh_host_", "_key", "ssh_host_*_key"),
+];
+
+/// One name for each of the endings and frames.
+const EXAMPLES: &[&str] = &[
+    "server.pem",
+    "server.key",
+    "login.ppk",
+    "auth.p8",
+    "server.p12",
+    "server.pfx",
+    "release.keystore",
+    "release.jks",
+    "passwords.kdbx",
+    "krb5.keytab",
+    "prod.env",
+    "prod.tfvars",
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
+    ".env.local",
+    ".env-local",
+    ".env_local",
+    ".env~",
+    "id_ed25519_sk",
+    "ssh_host_rsa_key",
+];
 
 const PATHS: &[&str] = &[
     ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/github-copilot",
     ".config/gcloud",
+    ".config/containers",
+    ".config/rclone",
+    ".config/op",
+    ".config/composer/auth.json",
+    ".config/google-chrome",
+    ".config/chromium",
     ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".cache/huggingface/token",
+    ".huggingface/token",
     ".cargo/credentials.toml",
+    ".composer/auth.json",
+    ".gradle/gradle.properties",
+    ".m2/settings.xml",
+    ".terraform.d/credentials.tfrc.json",
+    ".local/share/keyrings",
+    ".local/share/fish/fish_history",
+    "library/keychains",
     "ssl/private",
+    "etc/wireguard",
+    "networkmanager/system-connections",
     ".git/config",
 ];
 
+/// Beginnings of names right below `/etc`: copies of these are as secret.
+const OF_ETC: &[&str] = &["shadow", "gshadow", "sudoers"];
+
 /// Of the system, with credentials below.
-const SYSTEM_FOLDERS: &[&str] = &["/", "/etc", "/etc/ssh", "/etc/ssl", "/private", "/private/etc"];
+const SYSTEM_FOLDERS: &[&str] = &[
+    "/",
+    "/etc",
+    "/etc/ssh",
+    "/etc/ssl",
+    "/etc/security",
+    "/etc/NetworkManager",
+    "/private",
+    "/private/etc",
+];
 
 /// In which every user has a folder, and folders that are a user's themselves.
 const HOMES: &[&str] = &["/home", "/Users"];
@@ -88,13 +190,16 @@ pub(crate) fn secret_part_by(place: &Place, inside_workspace: bool, home: &Place
     })
 }
 
+/// Names that are a secret's, for patterns to be held against.
+pub(crate) fn examples() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().chain(EXAMPLES).copied()
+}
+
 /// Whether the folder is the home itself, or lies below it where a secret's path begins.
 pub(crate) fn may_hold_secrets(folder: &Path, home: &Place) -> bool {
     home.spellings().filter_map(|home| folder.strip_prefix(home).ok()).any(|rest| {
         let names = folded(rest);
-        let Some(first) = names.first() else { return true };
-        let begins = |path: &&str| path.split('/').next().is_some_and(|name| names::is(first, name));
-        secret_of_home(&names).is_some() || PATHS.iter().any(begins)
+        secret_of_home(&names).is_some() || PATHS.iter().any(|path| begins(path, &names))
     })
 }
 
@@ -105,12 +210,18 @@ pub(crate) fn full_of_secrets(folder: &Path) -> bool {
     let is_home = |folder: &Path| {
         is_one_of(folder, SYSTEM_HOMES) || folder.parent().is_some_and(|above| is_one_of(above, HOMES))
     };
-    let begins_a_path = |name: &str| PATHS.iter().any(|path| path.split('/').next() == Some(name));
-    is_one_of(folder, SYSTEM_FOLDERS)
-        || is_one_of(folder, HOMES)
-        || is_home(folder)
-        || (folder.parent().is_some_and(is_home)
-            && folder.file_name().and_then(|name| name.to_str()).is_some_and(begins_a_path))
+    let is_on_the_way = |folder: &Path| {
+        let homes = folder.ancestors().filter(|above| is_home(above));
+        let below = homes.filter_map(|home| folder.strip_prefix(home).ok());
+        below.map(folded).any(|names| PATHS.iter().any(|path| begins(path, &names)))
+    };
+    is_one_of(folder, SYSTEM_FOLDERS) || is_one_of(folder, HOMES) || is_on_the_way(folder)
+}
+
+/// Whether a path that is a secret's begins with these names, as it does with none.
+fn begins(path: &str, names: &[Cow<'_, str>]) -> bool {
+    let mut parts = path.split('/');
+    names.iter().all(|name| parts.next().is_some_and(|part| names::is(name, part)))
 }
 
 fn secret_among(names: &[Cow<'_, str>]) -> Option<&'static str> {
@@ -118,6 +229,16 @@ fn secret_among(names: &[Cow<'_, str>]) -> Option<&'static str> {
         .iter()
         .find_map(|part| secret_name(part))
         .or_else(|| PATHS.iter().find(|path| contains(names, path)).copied())
+        .or_else(|| secret_of_etc(names))
+}
+
+fn secret_of_etc(names: &[Cow<'_, str>]) -> Option<&'static str> {
+    let below = match names {
+        [root, etc, name, ..] if root == "/" && etc == "etc" => name,
+        [root, private, etc, name, ..] if root == "/" && private == "private" && etc == "etc" => name,
+        _ => return None,
+    };
+    OF_ETC.iter().find(|start| below.starts_with(**start)).copied()
 }
 
 /// Right in the home. A folder of the user's may have a plain name such as `shadow`, and be a project.
@@ -129,13 +250,15 @@ fn secret_of_home(names: &[Cow<'_, str>]) -> Option<&'static str> {
 }
 
 fn secret_name(part: &str) -> Option<&'static str> {
-    // `.env.local` is a kind of `.env`.
-    let is_it = |name: &&&str| names::is(part, name) || (**name == ".env" && part.starts_with(".env."));
-    let by_name = NAMES.iter().find(is_it);
-    if part.starts_with("ssh_host_") && part.ends_with("_key") {
-        return Some("ssh_host_*_key");
-    }
-    by_name.or_else(|| ENDINGS.iter().find(|ending| part.ends_with(**ending))).copied()
+    let by_name = NAMES.iter().find(|name| names::is(part, name));
+    let by_ending = || ENDINGS.iter().find(|ending| part.ends_with(**ending));
+    let by_frame = || {
+        let frame = FRAMES
+            .iter()
+            .find(|(start, end, _)| part.strip_prefix(*start).is_some_and(|rest| rest.ends_with(end)));
+        frame.map(|(_, _, name)| *name)
+    };
+    by_name.or_else(by_ending).copied().or_else(by_frame)
 }
 
 #[cfg(test)]
@@ -153,7 +276,7 @@ mod tests {
         };
         assert!(command_may_read("plain.txt"));
         let endings = ENDINGS.iter().map(|ending| format!("key{ending}"));
-        let names = NAMES.iter().chain(PATHS).map(|name| (*name).to_owned());
+        let names = NAMES.iter().chain(PATHS).chain(EXAMPLES).map(|name| (*name).to_owned());
         for name in names.chain(endings) {
             for name in [name.clone(), name.to_uppercase(), format!("{name}."), format!("{name}/deep")] {
                 let outside = Place::of(Path::new(&tree.expand(&format!("@O/{name}"))));
@@ -182,6 +305,12 @@ mod tests {
         for folder in ["/usr/share", "/home/u/project", "/root/project/.config", "/etc/nginx", "/tmp"] {
             assert!(!full_of_secrets(Path::new(folder)), "{folder}");
         }
+        for folder in
+            ["/home/u/.local/share", "/root/.cache/huggingface", "/etc/security", "/etc/NetworkManager"]
+        {
+            assert!(full_of_secrets(Path::new(folder)), "{folder}");
+        }
+        assert!(!full_of_secrets(Path::new("/home/u/.config/nvim")));
         assert!(secret(Path::new("/etc/ssh/ssh_host_ed25519_key")).is_some());
         assert!(secret(Path::new("/etc/ssh/ssh_host_ed25519_key.pub")).is_none());
     }
@@ -199,6 +328,61 @@ mod tests {
         }
         for name in ["shadow/main.c", "project/.env", "notes.txt", ".config/fish/config.fish"] {
             assert_eq!(in_home(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_ending_and_frame_has_an_example() {
+        for ending in ENDINGS {
+            assert!(EXAMPLES.iter().any(|name| name.ends_with(ending)), "{ending}");
+        }
+        for (start, end, _) in FRAMES {
+            assert!(
+                EXAMPLES.iter().any(|name| name.starts_with(start) && name.ends_with(end)),
+                "{start}{end}"
+            );
+        }
+        assert!(EXAMPLES.iter().all(|name| secret_name(name).is_some()));
+    }
+
+    #[test]
+    fn names_that_are_like_those_of_secrets() {
+        for path in [
+            "config/master.key",
+            "prod.env",
+            ".env-staging",
+            ".env~",
+            "/etc/shadow.bak",
+            "/etc/sudoers.d/users",
+            "/etc/sudoers.dpkg-old",
+            "/etc/krb5.keytab",
+            "/etc/security/opasswd",
+            "/etc/wireguard/wg0.conf",
+            "/etc/NetworkManager/system-connections/home.nmconnection",
+            "/home/u/.local/share/fish/fish_history",
+            "/home/u/.config/google-chrome/Default/Cookies",
+            "id_ecdsa_sk",
+        ] {
+            assert!(secret(Path::new(path)).is_some(), "{path}");
+        }
+        for path in [
+            "tsconfig.env.ts",
+            "environment.ts",
+            "environments/prod.ts",
+            "keyboard.key.rs",
+            "env",
+            "dotenv",
+            "src/.environment",
+            "monkey",
+            "id_ed25519_sk.pub",
+            "docs/shadow.md",
+            "src/sudoers_parser.rs",
+            "keys.json",
+            "api.p8.md",
+            ".config/nvim/init.lua",
+            "terraform/main.tf",
+        ] {
+            assert_eq!(secret(Path::new(path)), None, "{path}");
         }
     }
 }

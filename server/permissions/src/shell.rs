@@ -6,10 +6,11 @@
 //! path, every word quoted, every pattern replaced by the names it matches now. That script is what runs.
 //!
 //! The stages, each in its file: characters (what is refused unseen), grammar (commands and words), word (quotes),
-//! table, options, format, find and git (which options change nothing), operand and pattern (which files), trusted (whose
+//! table, options, format, filter, find and git (which options change nothing), operand and pattern (which files), trusted (whose
 //! program). Deciding whether those files may be read is [`crate::decide`]'s.
 
 mod characters;
+mod filter;
 mod find;
 mod format;
 mod git;
@@ -99,6 +100,8 @@ pub fn judge_in(command: &str, surroundings: &Surroundings<'_>) -> Result<Judged
 struct Effects {
     reads: Vec<PathBuf>,
     reach: Reach,
+    /// Whether it goes through folders and on through the links it finds there, however far they lead.
+    follows: bool,
     forced: Forced,
 }
 
@@ -139,6 +142,9 @@ fn judge_command(
             };
             effects.reads.push(operand::file(path, cwd, Use::Opened)?);
         }
+    }
+    if effects.follows && surroundings.programs == Programs::Few {
+        return Err(format!("`{name}` would follow links, with nobody there to say how far"));
     }
     write(&path, arguments, &command.redirects, &effects.forced, &mut judged.script)
         .ok_or("it has a pattern where none is expected")?;
@@ -216,15 +222,21 @@ fn judge_by_table(
         },
         Operands::FilterThenFiles => match given.operands.split_first() {
             Some((filter, files)) => {
-                check_filter(filter)?;
+                filter::check(filter)?;
                 (files, if given.has(&["n", "null-input"]) { Without::Folder } else { Without::Stdin })
             }
             None => return Err(format!("`{}` needs a filter", program.name)),
         },
         Operands::Words(most, start, stdin) => {
             count(program, &given, 0, most)?;
-            let fits =
-                |word: &&Word| !word.is_pattern() && !word.is_home && word.literal_start().starts_with(start);
+            for word in given.operands.iter().filter(|word| word.is_pattern() && start.is_empty()) {
+                operand::matching_nothing(word, cwd)?;
+            }
+            let fits = |word: &&Word| {
+                (!word.is_pattern() || start.is_empty())
+                    && !word.is_home
+                    && word.literal_start().starts_with(start)
+            };
             let is_wide = |word: &&Word| !format::widths_are_small(word.literal().unwrap_or_default());
             if !given.operands.iter().all(fits) || (program.formats && given.operands.iter().any(is_wide)) {
                 return Err(format!("an operand of `{}` is not on the list", program.name));
@@ -273,7 +285,9 @@ fn judge_by_table(
     {
         return Err(format!("`{}` would go through a folder with credentials", program.name));
     }
-    effects.reach = match (walks && reads_text, given.has(program.through_links) || compares_folders) {
+    let follows = given.has(program.through_links) || compares_folders;
+    effects.follows = follows && (walks || compares_folders);
+    effects.reach = match (walks && reads_text, follows) {
         (_, true) => Reach::ThroughLinks,
         (true, false) => Reach::Below,
         (false, false) => Reach::Named,
@@ -317,19 +331,6 @@ fn needs_input(program: &Program, fed: bool) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("`{}` would wait for input that nobody gives", program.name))
-}
-
-/// A filter of jq can read the environment and load modules.
-fn check_filter(filter: &Word) -> Result<(), String> {
-    let Some(text) = filter.literal().filter(|_| !filter.is_home) else {
-        return Err("the filter of `jq` is not quoted".to_owned());
-    };
-    let is_name = |character: char| character.is_alphanumeric() || character == '_';
-    let refused = ["env", "ENV", "import", "include", "modulemeta", "input_filename", "get_search_list"];
-    match text.split(|character| !is_name(character)).find(|name| refused.contains(name)) {
-        Some(name) => Err(format!("`{name}` in a filter of `jq` reads more than its input")),
-        None => Ok(()),
-    }
 }
 
 /// `None` where a pattern was not looked up: no wildcard is left to the shell.

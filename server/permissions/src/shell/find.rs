@@ -7,6 +7,7 @@ use super::{
     operand::{self, Dashes, Use, is_root},
     word::Word,
 };
+use crate::access::Reach;
 
 /// Tests, options and actions without an argument.
 const ALONE: &[&str] = &[
@@ -87,12 +88,15 @@ const WITH_NAMES: &[&str] = &[
 /// With a file that is looked at.
 const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile"];
 
-/// How deep a search from the root of the file system may go.
-const DEEPEST_FROM_ROOT: u32 = 3;
+/// How deep a search from the root of the file system may go, or one through links that nobody is asked about.
+const DEEPEST: u32 = 3;
 
 pub(super) fn judge(words: &[Word], cwd: &Path, effects: &mut Effects) -> Result<(), String> {
     let mut words = words.iter().peekable();
-    while words.next_if(|word| matches!(word.literal(), Some("-H" | "-L" | "-P"))).is_some() {}
+    let mut follows = false;
+    while let Some(word) = words.next_if(|word| matches!(word.literal(), Some("-H" | "-L" | "-P"))) {
+        follows |= word.literal() == Some("-L");
+    }
     let mut starts = Vec::new();
     while let Some(word) = words.next_if(|word| is_start(word)) {
         if word.is_home {
@@ -111,6 +115,7 @@ pub(super) fn judge(words: &[Word], cwd: &Path, effects: &mut Effects) -> Result
         let Some(test) = word.literal() else {
             return Err("it has a pattern among the tests of `find` that is not quoted".to_owned());
         };
+        follows |= test == "-follow";
         if ALONE.contains(&test) {
             continue;
         }
@@ -141,8 +146,13 @@ pub(super) fn judge(words: &[Word], cwd: &Path, effects: &mut Effects) -> Result
             deepest = argument.parse::<u32>().ok();
         }
     }
-    if starts.iter().any(|start| is_root(start)) && deepest.is_none_or(|depth| depth > DEEPEST_FROM_ROOT) {
-        return Err(format!("it searches the whole file system; add -maxdepth {DEEPEST_FROM_ROOT}"));
+    let is_deep = deepest.is_none_or(|depth| depth > DEEPEST);
+    if starts.iter().any(|start| is_root(start)) && is_deep {
+        return Err(format!("it searches the whole file system; add -maxdepth {DEEPEST}"));
+    }
+    if follows {
+        effects.reach = Reach::ThroughLinks;
+        effects.follows = is_deep;
     }
     effects.reads.append(&mut starts);
     Ok(())

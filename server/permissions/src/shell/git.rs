@@ -5,8 +5,9 @@
 //! configuration holds more than the usual is not judged at all. The user's own configuration is the user's.
 
 mod config;
+mod pathspec;
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use super::{
     Effects, Forced,
@@ -14,12 +15,15 @@ use super::{
     options::{self, Given},
     table::{
         PLAIN, Program,
-        Value::{Format, GitFormat, Number, OneOf, Pattern, Text},
+        Value::{Format, GitFormat, Lines, Number, OneOf, Pattern, Text},
         Values,
     },
     word::{Word, quote},
 };
-use crate::access::Reach;
+use crate::{
+    access::Reach,
+    paths::{clean, follow},
+};
 
 /// Before the subcommand. Each is the last word on its key, whatever a file says.
 pub(super) const GLOBAL: &[&str] = &[
@@ -90,7 +94,11 @@ pub(super) fn judge(words: &[Word], cwd: &Path, effects: &mut Effects) -> Result
     operands(&given, cwd, effects)?;
     // Git goes by the real folder, whatever it is called here.
     let real = cwd.canonicalize().map_err(|_| format!("{} cannot be read", cwd.display()))?;
-    let root = config::check(&real)?.unwrap_or(real);
+    let repository = config::check(&real)?;
+    if command.program.name == DIFF.name {
+        stays_inside(&given, &real, repository.as_deref())?;
+    }
+    let root = repository.unwrap_or(real);
     let shows_text = command.shows_text || given.has(SHOWING_TEXT) || given.has(&["S", "G", "L"]);
     effects.reach = effects.reach.max(if shows_text { Reach::Below } else { Reach::Named });
     effects.reads.push(cwd.to_owned());
@@ -116,22 +124,47 @@ pub(super) fn environment(root: &Path) -> Result<String, String> {
 
 /// Revisions and paths cannot be told apart here: whatever may be a path is checked as one.
 fn operands(given: &Given<'_>, cwd: &Path, effects: &mut Effects) -> Result<(), String> {
-    for word in &given.operands {
-        if word.is_home || (word.is_pattern() && word.literal_start().is_empty()) {
+    for (index, word) in given.operands.iter().enumerate() {
+        if word.is_home {
             return Err("it has an operand whose value is not known here".to_owned());
         }
-        let Some(text) = word.literal() else {
-            effects.reads.extend(operand::files(word, cwd, Use::Opened, Dashes::Refused)?);
-            continue;
-        };
-        // `HEAD:path` and `:(exclude)path`.
-        if let Some((_, path)) = text.rsplit_once([':', ')']) {
+        if word.is_pattern() {
+            let dashes = if given.is_plain(index) { Dashes::Harmless } else { Dashes::Refused };
+            effects.reads.extend(operand::files(word, cwd, Use::Opened, dashes)?);
+        }
+        for text in word.texts() {
+            let path = operand(text, cwd)?;
+            let goes_up = Path::new(text).components().any(|part| part == Component::ParentDir);
+            if path.exists() || goes_up || text.starts_with('/') {
+                effects.reads.push(path);
+            }
+        }
+    }
+    given.lines.iter().try_for_each(|text| operand(text, cwd).map(|_| ()))
+}
+
+/// As a path, and with the paths that may be part of it: `HEAD:path`, `HEAD:a..HEAD:b`, `:(exclude)path`, `1,5:path`.
+fn operand(text: &str, cwd: &Path) -> Result<PathBuf, String> {
+    for part in text.split([':', ')']).skip(1) {
+        let before_dots = part.split("..").next().filter(|start| !start.is_empty());
+        for path in [Some(part), before_dots].into_iter().flatten() {
             operand::file(path, cwd, Use::Opened)?;
         }
-        let path = operand::file(text, cwd, Use::Opened)?;
-        let goes_up = Path::new(text).components().any(|part| part == Component::ParentDir);
-        if path.exists() || goes_up || text.starts_with('/') {
-            effects.reads.push(path);
+    }
+    pathspec::check(text)?;
+    operand::file(text, cwd, Use::Opened)
+}
+
+/// `git diff` of two paths of which one is outside is a walk through both, whatever lies there.
+fn stays_inside(given: &Given<'_>, cwd: &Path, repository: Option<&Path>) -> Result<(), String> {
+    let Some(root) = repository else {
+        return Err("`git diff` outside of a repository compares whatever it is given".to_owned());
+    };
+    for text in given.operands.iter().flat_map(|word| word.texts()) {
+        let written = cwd.join(text);
+        let is_inside = |path: &Path| path.starts_with(root);
+        if !is_inside(&clean(&written)) || !follow(&written).is_none_or(|real| is_inside(&real)) {
+            return Err(format!("`git diff` with `{text}`, outside of the repository, is not on the list"));
         }
     }
     Ok(())
@@ -154,7 +187,8 @@ const COMMANDS: &[Command] = &[
     Command { program: LS_FILES, shows_text: false, forced: &[] },
 ];
 
-const GIT: Program = Program { values: Values::Wary, ..PLAIN };
+/// `--help` would run `man`.
+const GIT: Program = Program { values: Values::Wary, tells_of_itself: false, ..PLAIN };
 
 /// Options of `git log` that show the text of files.
 const SHOWING_TEXT: &[&str] =
@@ -162,8 +196,8 @@ const SHOWING_TEXT: &[&str] =
 
 const LOG: Program = Program {
     name: "git log",
-    flags: "pusmcziEFPwbaRrtMCWg",
-    valued: &[(Number, "nUl"), (Text, "SGL")],
+    flags: "pqusmcziEFPwbaRrtMCWg",
+    valued: &[(Number, "nUl"), (Text, "SG"), (Lines, "L")],
     numbers: true,
     long: "oneline graph all no-decorate shortstat numstat name-only name-status summary patch \
         no-patch raw patch-with-stat reverse merges no-merges first-parent follow no-color \
@@ -182,7 +216,7 @@ const LOG: Program = Program {
             Text,
             "since until after before author committer grep diff-filter \
             diff-algorithm decorate-refs decorate-refs-exclude word-diff-regex glob exclude \
-            ws-error-highlight color-moved",
+            ws-error-highlight color-moved encoding",
         ),
         (Format, "date"),
         (GitFormat, "format"),
@@ -192,8 +226,9 @@ const LOG: Program = Program {
         (
             Text,
             "decorate stat branches tags remotes find-renames find-copies word-diff color \
-            dirstat color-words relative",
+            dirstat color-words relative notes show-notes",
         ),
+        (OneOf(&["sorted", "unsorted"]), "no-walk"),
         (GitFormat, "pretty"),
         (Number, "abbrev unified"),
     ],
@@ -245,7 +280,7 @@ const STATUS: Program = Program {
 const BLAME: Program = Program {
     name: "git blame",
     flags: "bcefltnspwMC",
-    valued: &[(Text, "L")],
+    valued: &[(Lines, "L")],
     long: "root show-stats porcelain line-porcelain incremental show-email show-name show-number \
         color-lines color-by-age first-parent no-progress no-textconv no-ext-diff",
     long_valued: &[(Text, "since ignore-rev"), (Format, "date"), (Number, "abbrev")],
@@ -257,7 +292,7 @@ const REV_PARSE: Program = Program {
     flags: "q",
     long: "verify quiet symbolic symbolic-full-name all is-inside-work-tree is-inside-git-dir \
         is-bare-repository is-shallow-repository show-toplevel show-prefix show-cdup git-dir \
-        absolute-git-dir git-common-dir",
+        absolute-git-dir git-common-dir show-superproject-working-tree",
     long_optional: &[
         (OneOf(&["strict", "loose"]), "abbrev-ref"),
         (Number, "short"),

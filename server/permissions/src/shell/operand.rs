@@ -72,6 +72,15 @@ pub(super) fn option(word: &Word, cwd: &Path) -> Result<(), String> {
     }
 }
 
+/// A pattern for a program that takes it as it is: it must stay that, as it does where no file is called so.
+pub(super) fn matching_nothing(word: &Word, cwd: &Path) -> Result<(), String> {
+    let words = word.become_words(pattern::expand(word, cwd)?);
+    if *words == [word.spelled()] {
+        return Ok(());
+    }
+    Err(format!("`{}` matches files here; quote it", word.spelled()))
+}
+
 /// One path, checked as written and where its links lead.
 pub(super) fn file(path: &str, cwd: &Path, usage: Use) -> Result<PathBuf, String> {
     let joined = cwd.join(path);

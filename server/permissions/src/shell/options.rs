@@ -4,7 +4,7 @@
 use super::{
     format,
     operand::secret_in,
-    table::{Program, Value, Values},
+    table::{Operands, Program, Value, Values},
     word::Word,
 };
 
@@ -16,6 +16,8 @@ pub(super) struct Given<'a> {
     pub(super) operands: Vec<&'a Word>,
     /// Values of options that name files to be read.
     pub(super) files: Vec<&'a str>,
+    /// Values of options that name lines of files.
+    pub(super) lines: Vec<&'a str>,
     /// Options with a pattern that is not quoted.
     pub(super) patterns: Vec<&'a Word>,
     /// The operands from here on come behind `--`.
@@ -35,6 +37,10 @@ impl Given<'_> {
 
 pub(super) fn read<'a>(program: &Program, words: &'a [Word]) -> Result<Given<'a>, String> {
     let mut given = Given::default();
+    if program.operands == Operands::Printed {
+        given.operands.extend(words);
+        return Ok(given);
+    }
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let start = word.literal_start();
@@ -55,7 +61,8 @@ pub(super) fn read<'a>(program: &Program, words: &'a [Word]) -> Result<Given<'a>
             }
             return Err(format!("`{} --` is not on the list", program.name));
         }
-        if program.exact.contains(&text) || matches!(text, "--help" | "--version") {
+        let tells = program.tells_of_itself && matches!(text, "--help" | "--version");
+        if tells || program.exact.contains(&text) {
             given.options.push(text.trim_start_matches('-').to_owned());
         } else if let Some(long) = text.strip_prefix("--") {
             read_long(program, long, &mut words, &mut given)?;
@@ -175,6 +182,10 @@ fn take<'a>(
         Value::Format => format::widths_are_small(value),
         Value::GitFormat => format::is_harmless_to_git(value),
         Value::Time => !format::names_time_zone(value),
+        Value::Lines => {
+            given.lines.push(value);
+            true
+        }
         Value::OneOf(values) => values.contains(&value),
         Value::File => {
             given.files.push(value);

@@ -94,7 +94,8 @@ pub(super) fn matches(part: &[Piece], name: &str) -> bool {
     fits(part, name)
 }
 
-fn fits(part: &[Piece], name: &str) -> bool {
+/// Likewise, but a dot at the beginning is a character like others.
+pub(super) fn fits(part: &[Piece], name: &str) -> bool {
     let one_less = || {
         let mut characters = name.chars();
         characters.next().map(|_| characters.as_str())

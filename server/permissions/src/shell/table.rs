@@ -26,6 +26,8 @@ pub(super) struct Program {
     pub(super) long_optional: &'static [(Value, &'static str)],
     /// How a value may be written.
     pub(super) values: Values,
+    /// Whether `--help` and `--version` print and end.
+    pub(super) tells_of_itself: bool,
     /// Whether `--` ends the options.
     pub(super) words_after_dashes: bool,
     pub(super) operands: Operands,
@@ -37,7 +39,7 @@ pub(super) struct Program {
     /// Whether operands that are no files are formats.
     pub(super) formats: bool,
     pub(super) walk: Walk,
-    /// Options with which it follows links on a walk.
+    /// Options with which it follows the links that it comes across.
     pub(super) through_links: &'static [&'static str],
     /// Words put before all others.
     pub(super) forced: &'static [&'static str],
@@ -55,6 +57,8 @@ pub(super) enum Value {
     Format,
     /// A format of `git log`.
     GitFormat,
+    /// Lines of a file as `git log` takes them: `1,5:file`, `:function:file`.
+    Lines,
     /// A date as people write it.
     Time,
     /// A file that is read.
@@ -79,7 +83,7 @@ pub(super) enum Operands {
     FilterThenFiles,
     /// Words that are no files, so many at most, and what each must begin with; whether stdin is read.
     Words(usize, &'static str, Stdin),
-    /// Words that are printed.
+    /// Words that are printed, but for options without any effect on others.
     Printed,
 }
 
@@ -131,6 +135,7 @@ pub(super) const PLAIN: Program = Program {
     long_valued: &[],
     long_optional: &[],
     values: Values::Getopt,
+    tells_of_itself: true,
     words_after_dashes: true,
     operands: Operands::Files(Without::Stdin),
     operand_use: Use::Opened,
@@ -167,6 +172,7 @@ const PROGRAMS: &[Program] = &[
         operands: Operands::Files(Without::Folder),
         operand_use: Use::Named,
         walk: Walk::Names(&["R", "recursive"]),
+        through_links: &["L", "dereference"],
         ..PLAIN
     },
     Program {
@@ -368,6 +374,7 @@ const PROGRAMS: &[Program] = &[
         operands: Operands::Files(Without::Folder),
         operand_use: Use::Named,
         walk: Walk::AlwaysNames,
+        through_links: &["L", "dereference"],
         ..PLAIN
     },
     Program {
@@ -379,12 +386,13 @@ const PROGRAMS: &[Program] = &[
         operands: Operands::Words(0, "", Stdin::Ignored),
         ..PLAIN
     },
-    Program { name: "echo", flags: "neE", operands: Operands::Printed, ..PLAIN },
+    Program { name: "echo", operands: Operands::Printed, ..PLAIN },
     Program {
         name: "date",
-        flags: "uRI",
+        flags: "uR",
         valued: &[(Time, "d"), (File, "r")],
-        exact: &["-Idate", "-Ihours", "-Iminutes", "-Iseconds", "-Ins"],
+        // Whatever follows the letter in the same word is its value.
+        exact: &["-I", "-Idate", "-Ihours", "-Iminutes", "-Iseconds", "-Ins"],
         long: "utc universal rfc-email debug",
         long_valued: &[(Time, "date"), (File, "reference"), (OneOf(&["date", "seconds", "ns"]), "rfc-3339")],
         long_optional: &[(OneOf(&["date", "hours", "minutes", "seconds", "ns"]), "iso-8601")],
@@ -404,6 +412,7 @@ const PROGRAMS: &[Program] = &[
         operands: Operands::Files(Without::Folder),
         operand_use: Use::Named,
         walk: Walk::AlwaysNames,
+        through_links: &["l"],
         ..PLAIN
     },
     Program {

@@ -14,6 +14,10 @@ fn check(lines: &[&str], expected: Expect) {
     for name in ["README.md", "notes.md", "src/main.rs", "src/lib.rs"] {
         fs::write(cwd.join(name), "").unwrap();
     }
+    for folder in [".git/objects", ".git/refs"] {
+        fs::create_dir_all(cwd.join(folder)).unwrap();
+    }
+    fs::write(cwd.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let surroundings = Surroundings {
         cwd: &cwd,
         home: Some(Path::new("/home/u")),
@@ -124,9 +128,17 @@ fn the_reach_says_whether_files_below_are_read() {
             "git log --oneline -5",
             "git log -p",
             "git diff HEAD~1 -- src",
-            "git diff /etc/passwd README.md",
             "tree -L 2 src",
             "du -sh src",
+            "find -L . -name x",
+            "find . -follow -name x",
+            "find -H src -name x",
+            "ls -L src",
+            "ls -LR src",
+            "ls --dereference src",
+            "du -L src",
+            "tree -l src",
+            "diff -r src src",
         ],
         expect![[r#"
             "ls -R src"
@@ -162,15 +174,39 @@ fn the_reach_says_whether_files_below_are_read() {
             "git diff HEAD~1 -- src"
               (safe) git 'diff' '--no-ext-diff' '--no-textconv' '--ignore-submodules=dirty' 'HEAD~1' '--' 'src'
                 reads @ @/src Below
-            "git diff /etc/passwd README.md"
-              (safe) git 'diff' '--no-ext-diff' '--no-textconv' '--ignore-submodules=dirty' '/etc/passwd' 'README.md'
-                reads /etc/passwd @ @/README.md Below
             "tree -L 2 src"
               '/bin/tree' '-L' '2' 'src'
                 reads @/src
             "du -sh src"
               '/bin/du' '-sh' 'src'
                 reads @/src
+            "find -L . -name x"
+              '/bin/find' '-L' '.' '-name' 'x'
+                reads @ ThroughLinks
+            "find . -follow -name x"
+              '/bin/find' '.' '-follow' '-name' 'x'
+                reads @ ThroughLinks
+            "find -H src -name x"
+              '/bin/find' '-H' 'src' '-name' 'x'
+                reads @/src
+            "ls -L src"
+              '/bin/ls' '-L' 'src'
+                reads @/src ThroughLinks
+            "ls -LR src"
+              '/bin/ls' '-LR' 'src'
+                reads @/src ThroughLinks
+            "ls --dereference src"
+              '/bin/ls' '--dereference' 'src'
+                reads @/src ThroughLinks
+            "du -L src"
+              '/bin/du' '-L' 'src'
+                reads @/src ThroughLinks
+            "tree -l src"
+              '/bin/tree' '-l' 'src'
+                reads @/src ThroughLinks
+            "diff -r src src"
+              '/bin/diff' '-r' 'src' 'src'
+                reads @/src ThroughLinks
         "#]],
     );
 }
@@ -196,6 +232,16 @@ fn every_program_of_the_list_has_its_uses() {
             "git show HEAD@{1} --stat",
             "tail -n 3 *.log",
             "tail *; sort ?*.md",
+            "echo \"---\"; echo ---; echo \"--- files ---\"; echo -x -n -- \"----------\"",
+            "jq '.compilerOptions, .include, .items[0].env // empty' README.md",
+            "grep \"foo$\\|bar$\" README.md",
+            "git log -q --no-walk --notes --show-notes=x --encoding=UTF-8 HEAD",
+            "git rev-parse --show-superproject-working-tree",
+            "git ls-files *.md",
+            "git ls-files -- '*.rs' 'src/**/*.ts' ':!docs'",
+            "git log -L1,5:README.md",
+            "cat README.md | tr [a-z] [A-Z]",
+            "date -I; date -Iseconds -u",
         ],
         expect![[r#"
             "sort -rn -k2,2 README.md | uniq -c"
@@ -249,6 +295,36 @@ fn every_program_of_the_list_has_its_uses() {
             "tail *; sort ?*.md"
               '/bin/tail' 'README.md' 'notes.md' 'src'; '/bin/sort' 'README.md' 'notes.md'
                 reads @/README.md @/notes.md @/src
+            "echo \"---\"; echo ---; echo \"--- files ---\"; echo -x -n -- \"----------\""
+              '/bin/echo' '---'; '/bin/echo' '---'; '/bin/echo' '--- files ---'; '/bin/echo' '-x' '-n' '--' '----------'
+                reads 
+            "jq '.compilerOptions, .include, .items[0].env // empty' README.md"
+              '/bin/jq' '.compilerOptions, .include, .items[0].env // empty' 'README.md'
+                reads @/README.md
+            "grep \"foo$\\|bar$\" README.md"
+              '/bin/grep' 'foo$\|bar$' 'README.md'
+                reads @/README.md
+            "git log -q --no-walk --notes --show-notes=x --encoding=UTF-8 HEAD"
+              (safe) git 'log' '--no-ext-diff' '--no-textconv' '--ignore-submodules=dirty' '-q' '--no-walk' '--notes' '--show-notes=x' '--encoding=UTF-8' 'HEAD'
+                reads @
+            "git rev-parse --show-superproject-working-tree"
+              (safe) git 'rev-parse' '--show-superproject-working-tree'
+                reads @
+            "git ls-files *.md"
+              (safe) git 'ls-files' 'README.md' 'notes.md'
+                reads @ @/README.md @/notes.md
+            "git ls-files -- '*.rs' 'src/**/*.ts' ':!docs'"
+              (safe) git 'ls-files' '--' '*.rs' 'src/**/*.ts' ':!docs'
+                reads @
+            "git log -L1,5:README.md"
+              (safe) git 'log' '--no-ext-diff' '--no-textconv' '--ignore-submodules=dirty' '-L1,5:README.md'
+                reads @ Below
+            "cat README.md | tr [a-z] [A-Z]"
+              '/bin/cat' 'README.md' | '/bin/tr' '[a-z]' '[A-Z]'
+                reads @ @/README.md
+            "date -I; date -Iseconds -u"
+              '/bin/date' '-I'; '/bin/date' '-Iseconds' '-u'
+                reads @
         "#]],
     );
 }
@@ -293,6 +369,16 @@ fn refusals_say_why() {
             "git -c a=b status",
             "git log --output=x",
             "git log --format --output=x",
+            "git rev-parse --help",
+            "git diff /etc/passwd README.md",
+            "git diff .. .",
+            "git log -L1,5:.env",
+            "git log -pL1,1:.env README.md",
+            "git diff HEAD:id_rsa..HEAD:README.md",
+            "git log -- '.en?'",
+            "git show HEAD -- ':(glob).en?'",
+            "date -Id 010100002030",
+            "cat README.md | tr [a-z] [n]*",
             "git log '--format=%+G?'",
             "git log --format '%G?'",
             "git log --diff-merges=remerge",
@@ -386,6 +472,26 @@ fn refusals_say_why() {
               ! `git log --output` is not on the list
             "git log --format --output=x"
               ! the value of `format` may be taken for an option
+            "git rev-parse --help"
+              ! `git rev-parse --help` is not on the list
+            "git diff /etc/passwd README.md"
+              ! `git diff` with `/etc/passwd`, outside of the repository, is not on the list
+            "git diff .. ."
+              ! `git diff` with `..`, outside of the repository, is not on the list
+            "git log -L1,5:.env"
+              ! `.env` may hold credentials (`.env`)
+            "git log -pL1,1:.env README.md"
+              ! `.env` may hold credentials (`.env`)
+            "git diff HEAD:id_rsa..HEAD:README.md"
+              ! `id_rsa` may hold credentials (`id_rsa`)
+            "git log -- '.en?'"
+              ! `.en?` also matches files with credentials (`.env`)
+            "git show HEAD -- ':(glob).en?'"
+              ! `.en?` also matches files with credentials (`.env`)
+            "date -Id 010100002030"
+              ! `date -I` is not on the list
+            "cat README.md | tr [a-z] [n]*"
+              ! `[n]*` matches files here; quote it
             "git log '--format=%+G?'"
               ! `git log` with `%+G?` for `format` is not on the list
             "git log --format '%G?'"
@@ -444,4 +550,32 @@ fn programs_are_only_those_asked_for_and_installed() {
     assert!(!judge_few("ls \"$HOME\""));
     assert!(judge("ls", Path::new("/usr")).is_ok());
     assert!(judge("/bin/ls", Path::new("/usr")).is_ok());
+}
+
+/// In a conversation it is asked about; here nobody is.
+#[test]
+fn without_a_user_no_walk_follows_links() {
+    let judge_by = |command, programs| {
+        let surroundings =
+            Surroundings { cwd: Path::new("/usr"), home: None, programs, trusted: Trusted::Assumed };
+        judge_in(command, &surroundings)
+    };
+    for command in [
+        "grep -R x share",
+        "grep --dereference-recursive x share",
+        "find -L share -name x",
+        "find -L -P share -name x",
+        "find share -follow -name x",
+        "find -L share -maxdepth 4",
+        "ls -LR share",
+        "ls --recursive --dereference share",
+    ] {
+        assert!(judge_by(command, Programs::Few).is_err(), "{command}");
+        assert_eq!(judge_by(command, Programs::All).map(|judged| judged.reach), Ok(Reach::ThroughLinks));
+    }
+    for command in
+        ["grep -r x share", "find -H share", "find -L share -maxdepth 2", "ls -R share", "ls -L share"]
+    {
+        assert!(judge_by(command, Programs::Few).is_ok(), "{command}");
+    }
 }

@@ -40,7 +40,7 @@ pub(super) enum Style {
 const PLAIN: &str = "-_./,:=+@%^]";
 
 /// What a `$` in double quotes may stand before and still be a dollar: nothing that begins an expansion.
-const AFTER_LONE_DOLLAR: &[char] = &['"', ' ', '|', ')', '/', '.', ',', ':', ']'];
+const AFTER_LONE_DOLLAR: &[char] = &['"', ' ', '|', ')', '/', '.', ',', ':', ']', '\\'];
 
 impl Word {
     pub(super) fn decode(source: &str, home: Option<&str>) -> Result<Self, String> {
@@ -102,6 +102,12 @@ impl Word {
     /// Says what a pattern becomes; what was said first holds.
     pub(super) fn become_words(&self, words: Vec<String>) -> &[String] {
         self.words.get_or_init(|| words)
+    }
+
+    /// The word, or what a pattern becomes, once that was looked up.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let words = self.words.get().map(Vec::as_slice).unwrap_or_default();
+        self.literal().into_iter().chain(words.iter().map(String::as_str))
     }
 
     /// Whether the word, or any that it becomes, begins so.
@@ -304,6 +310,9 @@ mod tests {
             ("\"a\\\"b\\c\\\\d\"", "'a\"b\\c\\d'"),
             ("\"foo$\"", "'foo$'"),
             ("\"a$ b\"", "'a$ b'"),
+            ("\"a$\\|b$\"", "'a$\\|b$'"),
+            ("\"a$\\\"b\"", "'a$\"b'"),
+            ("\"a$\\$b\"", "'a$$b'"),
             ("src/*.rs", "[Literal(\"src/\"), Star, Literal(\".rs\")]"),
             ("'*'*\\*", "[Literal(\"*\"), Star, Literal(\"*\")]"),
             ("[a-c]?", "[Bracket(\"[a-c]\"), Question]"),

@@ -48,6 +48,10 @@ pub fn fixture() -> Fixture {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "text\n").unwrap();
     }
+    for folder in ["objects", "refs"] {
+        fs::create_dir_all(cwd.join(".git").join(folder)).unwrap();
+    }
+    fs::write(cwd.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     assert!(Command::new("mkfifo").arg(cwd.join("fifo")).status().unwrap().success());
     Fixture { _folder: folder, cwd, home }
 }

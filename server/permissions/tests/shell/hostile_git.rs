@@ -188,6 +188,87 @@ fn the_repository_that_was_looked_at_is_the_one_that_is_used() {
     }
 }
 
+/// Two paths of which one is outside are walked through by `git diff`, and so are any where there is no repository.
+#[test]
+fn a_diff_stays_in_its_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    for name in ["a", "b", "repository/.git/objects", "repository/.git/refs", "repository/src"] {
+        fs::create_dir_all(base.join(name)).unwrap();
+    }
+    let repository = base.join("repository");
+    fs::write(repository.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    symlink(base.join("a"), repository.join("link")).unwrap();
+    let absolute = format!("git diff {} HEAD", repository.join("src").display());
+    for command in ["git diff", "git diff HEAD~1..HEAD -- src", "git diff ../repository/src", &absolute] {
+        assert!(judge(command, &repository).is_ok(), "{command}: {:?}", judge(command, &repository));
+        assert!(judge(command, &base).is_err(), "{command}");
+    }
+    assert!(judge("git diff .. HEAD", &repository.join("src")).is_ok());
+    for command in ["git diff ../a ../b", "git diff -- ../a src", "git diff .. .", "git diff link src"] {
+        assert!(judge(command, &repository).is_err(), "{command}");
+    }
+    assert!(judge("git diff ../.. .", &repository.join("src")).is_err());
+    assert!(judge("git diff a b", &base).is_err());
+}
+
+/// The configuration that is looked at must be the one that git reads.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_repository_that_every_process_sees_differently_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    for (name, text) in [("gitfile", "gitdir: /proc/self/cwd/.elsewhere\n"), ("plain", "gitdir: ../git\n")] {
+        fs::create_dir_all(base.join(name)).unwrap();
+        fs::write(base.join(name).join(".git"), text).unwrap();
+    }
+    for name in ["git/objects", "git/refs", "linked"] {
+        fs::create_dir_all(base.join(name)).unwrap();
+    }
+    fs::write(base.join("git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    symlink("/proc/self/cwd/.elsewhere", base.join("linked/.git")).unwrap();
+    assert!(judge("git status", &base.join("plain")).is_ok());
+    for name in ["gitfile", "linked"] {
+        let reason = judge("git status", &base.join(name)).unwrap_err();
+        assert!(reason.contains("leads elsewhere for every process"), "{reason}");
+    }
+    symlink("/proc/self/cwd/config", base.join("git/config")).unwrap();
+    assert!(judge("git status", &base.join("plain")).is_err());
+}
+
+/// A real submodule says in its configuration where its files are.
+#[test]
+fn a_submodule_is_judged_like_its_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    let git = |folder: &Path, arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.email=a@b.c", "-c", "user.name=a", "-c", "protocol.file.allow=always"]);
+        let output = command.args(arguments).current_dir(folder).env("HOME", &base).output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    for name in ["inner", "outer"] {
+        fs::create_dir(base.join(name)).unwrap();
+        git(&base.join(name), &["init", "-q"]);
+        fs::write(base.join(name).join("file.txt"), "one\n").unwrap();
+        git(&base.join(name), &["add", "."]);
+        git(&base.join(name), &["commit", "-qm", "one"]);
+    }
+    git(&base.join("outer"), &["submodule", "--quiet", "add", "../inner", "sub"]);
+    let sub = base.join("outer/sub");
+    for (command, expected) in [
+        ("git log --format=%s", "one".to_owned()),
+        ("git rev-parse --show-toplevel", sub.display().to_string()),
+        ("git rev-parse --show-superproject-working-tree", base.join("outer").display().to_string()),
+    ] {
+        let judged = judge(command, &sub).unwrap_or_else(|reason| panic!("{command}: {reason}"));
+        let output = run(&judged.script, &sub, &base);
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{command}");
+    }
+    git(&sub, &["config", "core.worktree", "/"]);
+    assert!(judge("git status", &sub).is_err());
+}
+
 fn run(script: &str, repository: &Path, home: &Path) -> std::process::Output {
     Command::new("bash")
         .args(["--noprofile", "--norc", "-c", script])

@@ -91,6 +91,8 @@ fn nothing_is_read_through_what_differs_from_process_to_process() {
         "rg x here",
         "diff here/s README.md",
         "git diff -- here/s",
+        "git log -L1,5:here/s",
+        "git log -pL1,5:here/s",
         "date -r here/s",
         "jq -n --rawfile a here/s '$a'",
     ] {

@@ -54,6 +54,13 @@ pub const MORE_LINES: &[&str] = &[
     "head -n 2 < README.md >/dev/null 2>&1",
     "grep -c 'it'\"'\"'s' a\\'b.md",
     "/usr/bin/head -n 1 README.md",
+    "echo --- \"--- files ---\" -x -n -- '----'",
+    "jq '.compilerOptions, .include' README.md; jq '.items[0].env // empty' README.md",
+    "grep \"foo$\\|bar$\" README.md; grep \"a$\\\"b\" README.md",
+    "cat README.md | tr [a-c] [A-C]",
+    "git ls-files topics/*.md -- *.md src/*.rs",
+    "git log -L1,5:README.md -q --no-walk -- '*.rs'",
+    "date -I; date -Iseconds -u",
 ];
 
 const SNIPPETS: &[&str] = &[
@@ -157,6 +164,9 @@ const SNIPPETS: &[&str] = &[
     "\\\\",
     "\"$\"",
     "\"a$ b\"",
+    "\"a$\\|b$\"",
+    "\"$\\\\\"",
+    "---",
     "'$x'",
     "'*'",
     "\"*\"",
