@@ -57,6 +57,9 @@ fn assert_walls_hold(fixture: &Fixture) {
         "touch made",
         "chmod 777 victim",
         "chown 1 victim",
+        "perl -MFcntl -e 'sysopen(my $f, \"../memory/made\", O_CREAT|O_WRONLY, 06755) or exit 1'",
+        "perl -MFcntl -e 'sysopen(my $f, \"../memory/made\", O_CREAT|O_WRONLY, 02755) or exit 1'",
+        "mkdir -m 4755 ../memory/made",
         "echo x > /dev/shm/reverie-made",
         "echo x > /proc/self/oom_score_adj",
         "kill -CONT $PPID",
@@ -81,6 +84,7 @@ fn assert_walls_hold(fixture: &Fixture) {
     for allowed in [
         "echo x > ../memory/a.md && echo y >> ../memory/a.md && mkdir -p ../memory/b/c && mv ../memory/a.md ../memory/b/c",
         "cp README.md ../memory/copy.md && : > ../memory/copy.md && rm -r ../memory/b ../memory/copy.md",
+        "perl -MFcntl -e 'sysopen(my $f, \"../memory/made\", O_CREAT|O_WRONLY, 0755) or exit 1' && rm ../memory/made",
         "ls > /dev/null 2>&1",
         "nice -n 5 taskset 1 chrt --other 0 ionice -c 3 ls",
         "echo x > /dev/stdout; echo x > /dev/stderr",
@@ -163,6 +167,68 @@ fn programs_get_their_arguments_streams_and_folder_and_give_their_code() {
     assert_eq!(program(&["no-such-program"]).status.code(), Some(127));
     assert_eq!(program(&["/"]).status.code(), Some(126));
     assert_eq!(fixture.contained("kill -9 $$", PATIENCE).status.code(), Some(137));
+}
+
+/// A name inside of a file outside, and folders that hold more than a memory.
+#[test]
+fn a_folder_that_is_more_than_a_memory_is_not_given_away() {
+    let fixture = Fixture::new();
+    let run = |memory: &std::path::Path| {
+        let mut command = std::process::Command::new(crate::program::binary());
+        command.args(["debug", "sandbox", "--memory"]).arg(memory).args(["--", "true"]);
+        command.env("HOME", fixture.path("home")).output().expect("it starts")
+    };
+    assert_eq!(run(&fixture.path("memory")).status.code(), Some(0));
+    for memory in ["/", "/tmp", "/usr/share", "/home"].map(std::path::PathBuf::from) {
+        assert_eq!(run(&memory).status.code(), Some(126), "{}", memory.display());
+    }
+    for memory in [fixture.path("home"), fixture.path("."), fixture.path("home/..")] {
+        let output = run(&memory);
+        assert_eq!(output.status.code(), Some(126), "{}", memory.display());
+        assert!(String::from_utf8_lossy(&output.stderr).contains("holds a home"), "{output:?}");
+    }
+    // The walls themselves, without the command line before them.
+    let walls = json!({"walls": {"writable": ["/"], "network": "none"}});
+    let mut command = std::process::Command::new(crate::program::binary());
+    command.args(["__contained", &walls.to_string(), "--", "true"]);
+    let output = command.env("HOME", fixture.path("home")).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+
+    std::fs::create_dir(fixture.path("memory/topics")).expect("a folder");
+    std::fs::hard_link(fixture.path("ws/victim"), fixture.path("memory/topics/door.md")).expect("a link");
+    let output = fixture.contained("echo changed > ../memory/topics/door.md", PATIENCE);
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("door.md is also a file outside"), "{output:?}");
+    assert_eq!(std::fs::read_to_string(fixture.path("ws/victim")).expect("it is there"), "alive\n");
+}
+
+#[test]
+fn a_file_that_comes_in_is_only_read() {
+    let fixture = Fixture::new();
+    let run = |line: &str, stdin: std::fs::File| {
+        let mut command = std::process::Command::new(crate::program::binary());
+        command.args(["debug", "sandbox", "--memory"]).arg(fixture.path("memory")).args(["--shell", line]);
+        command.current_dir(fixture.path("ws")).stdin(stdin).output().expect("it starts")
+    };
+    let open = |reads: bool| {
+        let mut options = std::fs::OpenOptions::new();
+        options.read(reads).write(true).open(fixture.path("ws/log.txt")).expect("it is there")
+    };
+    let before = std::fs::read_to_string(fixture.path("ws/log.txt")).expect("it is there");
+    for line in ["echo changed >&0", "echo changed > /dev/stdin", "truncate -s 0 /proc/self/fd/0"] {
+        assert_ne!(run(line, open(true)).status.code(), Some(0), "{line}");
+        run(line, open(false));
+        assert_eq!(
+            std::fs::read_to_string(fixture.path("ws/log.txt")).expect("it is there"),
+            before,
+            "{line}"
+        );
+    }
+    // From where it was.
+    let mut begun = open(true);
+    std::io::Read::read_exact(&mut begun, &mut [0; 6]).expect("a line");
+    assert_eq!(String::from_utf8_lossy(&run("head -n 1", begun).stdout), "error one\n");
+    assert_eq!(run("cat", open(false)).stdout, b"");
 }
 
 #[test]

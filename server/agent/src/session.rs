@@ -168,7 +168,10 @@ fn containment(shared: &Shared, settings: &Settings, cwd: &Path, temporary: Opti
         let mut folders = shared.workspace.roots();
         folders.push(cwd.to_owned());
         let memory = settings.auto_memory(&shared.environment);
-        folders.extend(memory.then(|| settings.memory_dir(&shared.environment, cwd)));
+        let memory = memory.then(|| settings.memory_dir(&shared.environment, cwd));
+        // A setting may name any folder, and the walls are there to leave most of them out.
+        folders
+            .extend(memory.filter(|folder| sandbox::too_wide(folder, shared.environment.home()).is_none()));
         let network = if settings.sandbox.network { Network::Open } else { Network::Unix };
         Walls::workbench(folders, temporary, network)
     });

@@ -6,10 +6,16 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs, io,
+    fs::{self, File},
+    io::{self, Seek as _},
     os::unix::process::CommandExt as _,
     path::PathBuf,
     process::Command,
+};
+
+use rustix::{
+    fs::{FileType, OFlags, fcntl_getfl, fstat},
+    io::Errno,
 };
 
 use crate::{
@@ -48,6 +54,29 @@ pub(crate) fn establish(launch: &Launch, program: &OsStr, arguments: &[OsString]
         }
     };
     Err(again.arg(program).args(arguments).env_clear().envs(environment_here()?).exec())
+}
+
+/// A file that was opened for writing stays writable, whatever the walls say; what comes in is only to be read.
+pub(crate) fn only_read_stdin() -> io::Result<()> {
+    let stdin = io::stdin();
+    let (flags, found) = match (fcntl_getfl(&stdin), fstat(&stdin)) {
+        (Ok(flags), Ok(found)) => (flags & OFlags::RWMODE, FileType::from_raw_mode(found.st_mode)),
+        // There is none.
+        (Err(Errno::BADF), _) => return Ok(()),
+        (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+    };
+    if flags == OFlags::RDONLY || !matches!(found, FileType::RegularFile | FileType::BlockDevice) {
+        return Ok(());
+    }
+    let reopened = File::open("/proc/self/fd/0").ok().filter(|_| flags == OFlags::RDWR);
+    let file = match reopened {
+        Some(mut file) => {
+            file.seek(io::SeekFrom::Start(rustix::fs::tell(&stdin)?))?;
+            file
+        }
+        None => File::open("/dev/null")?,
+    };
+    Ok(rustix::stdio::dup2_stdin(&file)?)
 }
 
 /// The numbers of open files, beyond the three usual ones, that a program would inherit.

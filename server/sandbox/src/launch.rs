@@ -111,6 +111,7 @@ fn contain(reverie: &OsStr, mut arguments: impl Iterator<Item = OsString>) -> Re
         #[cfg(target_os = "linux")]
         if walls.strength == Strength::Sealed {
             crate::cleanness::establish(&launch, &program, &arguments).map_err(Failure::Prepared)?;
+            crate::cleanness::only_read_stdin().map_err(Failure::Prepared)?;
             command.env_clear().envs(environment_here().map_err(Failure::Prepared)?);
         }
         walls.raise()?;

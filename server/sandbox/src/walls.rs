@@ -16,9 +16,14 @@ mod files;
 #[cfg(target_os = "linux")]
 mod limits;
 
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+use crate::memory_folder;
 
 /// Around one program and all that it starts; they cannot be taken down again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +65,11 @@ pub enum Strength {
 pub struct Unavailable(pub(crate) String);
 
 impl Walls {
-    /// For a background agent: its memory folder and nothing else.
+    /// For a background agent: its memory folder and nothing else. Not raised around a folder that is wider than a
+    /// memory (see [`crate::too_wide`]) or holds a file that is also elsewhere.
+    ///
+    /// Below that folder all names are alike to the kernel: what only the server writes there (`.history`, locks, a
+    /// `.git`) is protected by the judgement of commands alone.
     pub fn sealed(memory: PathBuf) -> Self {
         Self { writable: vec![memory], network: Network::None, strength: Strength::Sealed }
     }
@@ -82,6 +91,9 @@ impl Walls {
     /// Puts them around this thread and what it starts from now on.
     #[cfg(target_os = "linux")]
     pub(crate) fn raise(&self) -> Result<(), Unavailable> {
+        if self.strength == Strength::Sealed {
+            self.writable.iter().try_for_each(|folder| is_a_memory(folder))?;
+        }
         limits::lower(self)?;
         let signals = files::restrict(self)?;
         calls::restrict(self, signals)
@@ -90,6 +102,23 @@ impl Walls {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn raise(&self) -> Result<(), Unavailable> {
         Err(Unavailable("walls around programs need Linux".to_owned()))
+    }
+}
+
+/// Whether a folder may be written to by whoever is not watched.
+#[cfg(target_os = "linux")]
+fn is_a_memory(folder: &Path) -> Result<(), Unavailable> {
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    if let Some(why) = memory_folder::too_wide(folder, Path::new(&home)) {
+        return Err(Unavailable(format!("{} {why}", folder.display())));
+    }
+    match memory_folder::door(folder) {
+        Ok(None) => Ok(()),
+        Ok(Some(path)) => {
+            let what = "is also a file outside of the memory folder, or a device: take it out";
+            Err(Unavailable(format!("{} {what}", path.display())))
+        }
+        Err(error) => Err(Unavailable(format!("{} cannot be looked through: {error}", folder.display()))),
     }
 }
 

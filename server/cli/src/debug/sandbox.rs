@@ -43,12 +43,15 @@ pub fn run(Contained { memory, what, limit }: Contained) -> anyhow::Result<u8> {
         Ok(_) => return Ok(refused(&format!("{} is not a folder", memory.display()))),
         Err(error) => return Ok(refused(&format!("{}: {error}", memory.display()))),
     };
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = home.as_deref().unwrap_or(Path::new("/"));
+    if let Some(why) = sandbox::too_wide(&memory, home) {
+        return Ok(refused(&format!("{} {why}", memory.display())));
+    }
     let (program, arguments) = match what {
         What::Program { program, arguments } => (program, arguments),
         What::Shell(line) => (shell(), vec!["-c".into(), line]),
     };
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let home = home.as_deref().unwrap_or(Path::new("/"));
     let ending = sandbox::run(Walls::sealed(memory), home, &program, &arguments, limit)?;
     Ok(match ending {
         Ending::Exited(code) => u8::try_from(code).unwrap_or(u8::MAX),

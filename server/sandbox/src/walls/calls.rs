@@ -116,6 +116,26 @@ const METADATA_OLD: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const METADATA_OLD: &[c_long] = &[];
 
+/// What makes a file: at which argument the mode is, and at which the flags that say whether it is looked at.
+const MAKING: &[(c_long, u8, Option<u8>)] =
+    &[(libc::SYS_openat, 3, Some(2)), (libc::SYS_mknodat, 2, None), (libc::SYS_mkdirat, 2, None)];
+
+#[cfg(target_arch = "x86_64")]
+const MAKING_OLD: &[(c_long, u8, Option<u8>)] = &[
+    (libc::SYS_open, 2, Some(1)),
+    (libc::SYS_creat, 1, None),
+    (libc::SYS_mknod, 1, None),
+    (libc::SYS_mkdir, 1, None),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const MAKING_OLD: &[(c_long, u8, Option<u8>)] = &[];
+
+/// With these, whoever runs the file becomes its owner or its group.
+const BECOMING_ANOTHER: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
+
+/// With these, a file is made; the second is what `O_TMPFILE` is besides a folder's flag.
+const MADE: [libc::c_int; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+
 /// The memory of others, and what would stay in the kernel when the program is gone.
 const OTHERS: &[c_long] = &[
     libc::SYS_ptrace,
@@ -207,7 +227,7 @@ const REQUESTS: [u64; 8] = [
 pub(super) fn restrict(walls: &Walls, signals: Signals) -> Result<(), Unavailable> {
     let filter = compile(walls, signals)
         .map_err(|error| Unavailable(format!("the list of forbidden calls is not right: {error}")))?;
-    for program in [known_calls(), filter] {
+    for program in [known_calls(walls.strength), filter] {
         apply_filter(&program)
             .map_err(|error| Unavailable(format!("this kernel does not filter calls: {error}")))?;
     }
@@ -251,6 +271,9 @@ fn forbidden(
     }
     if sealed {
         rules.insert(libc::SYS_ioctl, requests()?);
+        for (call, mode, flags) in MAKING.iter().chain(MAKING_OLD) {
+            rules.insert(*call, made_to_become_another(*mode, *flags)?);
+        }
         // The limits of others; its own a program may lower.
         let others = rule([word(0, SeccompCmpOp::Ne, 0)?, pointer(2, SeccompCmpOp::Ne, 0)?])?;
         rules.insert(libc::SYS_prlimit64, vec![others]);
@@ -280,6 +303,25 @@ fn forbidden(
         apart.push(rule([word(0, SeccompCmpOp::MaskedEq(flag), flag)?])?);
     }
     rules.insert(libc::SYS_clone, apart);
+    Ok(rules)
+}
+
+fn made_to_become_another(
+    mode: u8,
+    flags: Option<u8>,
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let has = |argument, bits: u64| word(argument, SeccompCmpOp::MaskedEq(bits), bits);
+    let mut rules = Vec::new();
+    for bit in BECOMING_ANOTHER {
+        match flags {
+            None => rules.push(rule([has(mode, bit.into())?])?),
+            Some(flags) => {
+                for made in MADE {
+                    rules.push(rule([has(flags, made.unsigned_abs().into())?, has(mode, bit.into())?])?);
+                }
+            }
+        }
+    }
     Ok(rules)
 }
 
@@ -318,8 +360,9 @@ fn pointer(
 }
 
 /// Lets no call pass that was not looked at: numbers beyond the last known one do not exist, and neither does
-/// `clone3`, whose flags are in memory. The second calling convention of x86-64 has numbers of its own for everything.
-fn known_calls() -> BpfProgram {
+/// `clone3`, whose flags are in memory, nor, where modes matter, `openat2`, whose mode is. The second calling convention
+/// of x86-64 has numbers of its own for everything.
+fn known_calls(strength: Strength) -> BpfProgram {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const JUMP_IF_GREATER: u16 = 0x25;
@@ -327,15 +370,21 @@ fn known_calls() -> BpfProgram {
     const RETURN: u16 = 0x06;
     const OTHER_CONVENTION: u32 = 0x4000_0000;
     let missing = u32::from(SeccompAction::Errno(libc::ENOSYS.unsigned_abs()));
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
+    let number = |call: c_long| u32::try_from(call).unwrap_or(u32::MAX);
+    let clone3 = number(libc::SYS_clone3);
+    let openat2 = match strength {
+        Strength::Sealed => number(libc::SYS_openat2),
+        Strength::Workbench => clone3,
+    };
     let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
         // The number of the call is the first word of what the filter sees.
         instruction(LOAD, 0, 0, 0),
         instruction(JUMP_IF_NOT_LESS, 0, 1, OTHER_CONVENTION),
         instruction(RETURN, 0, 0, u32::from(SeccompAction::KillProcess)),
-        instruction(JUMP_IF_GREATER, 1, 0, recent::LAST),
-        instruction(JUMP_IF_EQUAL, 0, 1, clone3),
+        instruction(JUMP_IF_GREATER, 2, 0, recent::LAST),
+        instruction(JUMP_IF_EQUAL, 1, 0, clone3),
+        instruction(JUMP_IF_EQUAL, 0, 1, openat2),
         instruction(RETURN, 0, 0, missing),
         instruction(RETURN, 0, 0, u32::from(SeccompAction::Allow)),
     ]

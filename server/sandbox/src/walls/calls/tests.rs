@@ -3,7 +3,7 @@ use super::*;
 /// What the kernel would decide: the stricter answer of both filters.
 fn decision(walls: &Walls, signals: Signals, call: c_long, arguments: [u64; 6]) -> u32 {
     let call = u32::try_from(call).unwrap();
-    let programs = [known_calls(), compile(walls, signals).unwrap()];
+    let programs = [known_calls(walls.strength), compile(walls, signals).unwrap()];
     // The stricter one has the lower number, signs apart.
     programs
         .iter()
@@ -203,4 +203,34 @@ fn no_file_sends_signals_where_they_are_loose() {
         assert_eq!(control(Signals::Contained, command), ALLOWED);
     }
     assert_eq!(control(Signals::Loose, libc::F_SETFL), ALLOWED);
+}
+
+#[test]
+fn no_file_is_made_that_makes_others_of_its_users() {
+    let ask = |walls: &Walls, call, flags: Option<(u8, libc::c_int)>, mode_at: u8, mode: u32| {
+        let mut arguments = [0; 6];
+        arguments[usize::from(mode_at)] = mode.into();
+        if let Some((at, flags)) = flags {
+            arguments[usize::from(at)] = flags.unsigned_abs().into();
+        }
+        decision(walls, Signals::Contained, call, arguments)
+    };
+    for (call, mode_at, flags_at) in MAKING.iter().chain(MAKING_OLD) {
+        let making = [libc::O_CREAT | libc::O_WRONLY, libc::O_TMPFILE | libc::O_RDWR];
+        for flags in making.map(|flags| flags_at.map(|at| (at, flags))) {
+            for mode in [0o4755, 0o2755, 0o6755, 0o6000] {
+                assert_eq!(ask(&sealed(), *call, flags, *mode_at, mode), REFUSED, "{call} {mode:o}");
+                assert_eq!(ask(&workbench(Network::None), *call, flags, *mode_at, mode), ALLOWED);
+            }
+            for mode in [0, 0o644, 0o755, 0o1777] {
+                assert_eq!(ask(&sealed(), *call, flags, *mode_at, mode), ALLOWED, "{call} {mode:o}");
+            }
+        }
+        // Where nothing is made, nobody looks at the mode.
+        if let Some(at) = flags_at {
+            assert_eq!(ask(&sealed(), *call, Some((*at, libc::O_DIRECTORY)), *mode_at, 0o6755), ALLOWED);
+        }
+    }
+    assert_eq!(decision(&sealed(), Signals::Contained, libc::SYS_openat2, [0; 6]), MISSING);
+    assert_eq!(decision(&workbench(Network::None), Signals::Contained, libc::SYS_openat2, [0; 6]), ALLOWED);
 }
