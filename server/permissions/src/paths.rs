@@ -29,18 +29,26 @@ pub(crate) struct Place {
     /// `None` when a link in it leads nowhere, or elsewhere for every process: then nobody can say where a write would
     /// end up.
     pub(crate) real: Option<PathBuf>,
+    /// What it is for this process, if that may differ for others: restrictions hold for that, too, permissions do not.
+    here: Option<PathBuf>,
 }
 
 impl Place {
     pub(crate) fn of(path: &Path) -> Self {
         let written = clean(path);
         let real = follow(&written);
-        Self { written, real }
+        Self::new(written, real)
     }
 
     /// Where `path` led to when that was looked up.
     pub(crate) fn seen(path: &Path, real: Option<&Path>) -> Self {
-        Self { written: clean(path), real: real.map(Path::to_owned) }
+        Self::new(clean(path), real.map(Path::to_owned))
+    }
+
+    /// A clean path, and where it leads.
+    pub(crate) fn new(written: PathBuf, real: Option<PathBuf>) -> Self {
+        let here = if real.is_none() { followed_here(&written) } else { None };
+        Self { written, real, here }
     }
 
     /// Whether it really lies in one of the folders, whatever the links on the way.
@@ -53,10 +61,10 @@ impl Place {
         self.real.as_deref()?.strip_prefix(follow(&clean(folder))?).ok()
     }
 
-    /// The path as written and, if it differs, as it really is.
+    /// The path as written and, if they differ, as it really is or as it is here.
     pub(crate) fn spellings(&self) -> impl Iterator<Item = &Path> {
         let real = self.real.as_deref().filter(|real| *real != self.written);
-        std::iter::once(self.written.as_path()).chain(real)
+        std::iter::once(self.written.as_path()).chain(real).chain(self.here.as_deref())
     }
 }
 
@@ -116,6 +124,14 @@ pub(crate) fn lead(path: &Path) -> Lead {
         }
     }
     Lead::To(real)
+}
+
+/// As much of the path as exists, with its links followed as they are for this process, and the rest.
+fn followed_here(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|existing| {
+        let real = existing.canonicalize().ok()?;
+        path.strip_prefix(existing).ok().map(|rest| real.join(rest))
+    })
 }
 
 fn push(path: &Path, in_link: bool, ahead: &mut Vec<(OsString, bool)>) {

@@ -61,7 +61,7 @@ impl ReadFilter {
         drop(harmless);
         let written = clean(folder);
         let real = self.real_folder(&written);
-        let answer = known.holds_no_secret(&Place { written, real });
+        let answer = known.holds_no_secret(&Place::new(written, real));
         let mut harmless = self.harmless.write().unwrap_or_else(PoisonError::into_inner);
         if harmless.len() < MAX_FOLDERS {
             harmless.insert(folder.to_owned(), answer);
@@ -75,7 +75,7 @@ impl ReadFilter {
             (Some(folder), Some(name)) => self.real_folder(folder).map(|folder| folder.join(name)),
             _ => follow(&written),
         };
-        Place { written, real }
+        Place::new(written, real)
     }
 
     fn real_folder(&self, folder: &Path) -> Option<PathBuf> {

@@ -538,4 +538,12 @@ fn a_link_that_every_process_sees_differently_is_asked_about() {
             ASK   "Look cat < fd/0": the command may change something
         "#]],
     );
+    // For a tool it is what it is for us: a rule that denies that holds.
+    let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+    let mut tree = tree.rules(&[], &[], &[&format!("Read(/{}/**)", here.display())]).mode(Mode::Bypass);
+    tree.policy.roots.clear();
+    let read = |path: &str| decide("Read", &Access::Read { path: tree.expand(path).into() }, &tree.policy);
+    assert!(matches!(read("@W/p/cwd/Cargo.toml"), Decision::Deny { .. }));
+    assert!(matches!(read("@W/p/cwd/missing/file"), Decision::Deny { .. }));
+    assert!(matches!(read("@W/p/root/x"), Decision::Allow { .. }));
 }
