@@ -2,7 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use crate::{Source, file, frontmatter};
+use markdown::{file, frontmatter};
+
+use crate::{LARGEST, Source};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
@@ -23,7 +25,7 @@ impl Command {
     /// The prompt: `$ARGUMENTS` becomes all that was typed, `$1` to `$9` its words. If the file has a place for
     /// neither, what was typed follows at the end. `@file` and lines with `!` stay as they are.
     pub fn expand(&self, arguments: &str) -> io::Result<String> {
-        let text = file::read(&self.path, &self.root).map_err(io::Error::other)?;
+        let text = file::read_below(&self.path, &self.root, LARGEST).map_err(io::Error::other)?;
         Ok(fill(frontmatter::parse(&text).body.trim(), arguments.trim()))
     }
 }

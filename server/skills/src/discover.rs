@@ -10,12 +10,13 @@ use std::{
     time::SystemTime,
 };
 
-use settings::{Environment, Known, Seen, directories, trust::LEFT_BEHIND};
-
-use crate::{
-    Command, Library, Skill, Source, file,
+use markdown::{
+    file,
     frontmatter::{self, Fields, one_line},
 };
+use settings::{Environment, Known, Seen, directories, trust::LEFT_BEHIND};
+
+use crate::{Command, LARGEST, Library, Skill, Source};
 
 /// Of each kind; listing them is a part of every session's prompt.
 const MOST: usize = 200;
@@ -147,7 +148,7 @@ impl Finder<'_> {
     /// `name` is what its place says; a skill may say otherwise.
     fn add(&mut self, kind: Kind, place: &Place, root: &Path, name: &str, path: PathBuf) {
         let root = allowed_root(place, root);
-        let text = match file::read(&path, root) {
+        let text = match file::read_below(&path, root, LARGEST) {
             Ok(text) => text,
             Err(why) => return self.problem(&path, &why),
         };

@@ -6,13 +6,14 @@
 
 mod command;
 mod discover;
-mod file;
-mod frontmatter;
 mod skill;
 
 pub use command::Command;
 pub use discover::discover;
 pub use skill::Skill;
+
+/// In bytes; larger ones are left out.
+const LARGEST: u64 = 256 * 1024;
 
 /// All that was found, sorted by name; and, in words for the user, what was left out and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use crate::{Source, file, frontmatter};
+use markdown::{file, frontmatter};
+
+use crate::{LARGEST, Source};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
@@ -25,7 +27,7 @@ pub struct Skill {
 impl Skill {
     /// The text without its frontmatter, as it is now.
     pub fn body(&self) -> io::Result<String> {
-        let text = file::read(&self.path, &self.root).map_err(io::Error::other)?;
+        let text = file::read_below(&self.path, &self.root, LARGEST).map_err(io::Error::other)?;
         Ok(frontmatter::parse(&text).body.trim().to_owned())
     }
 }

@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 const LARGEST: usize = 16 * 1024;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Document<'a> {
-    pub(crate) fields: Fields,
-    pub(crate) body: &'a str,
+pub struct Document<'a> {
+    pub fields: Fields,
+    pub body: &'a str,
     /// Why the frontmatter was not read, though there is one.
-    pub(crate) problem: Option<String>,
+    pub problem: Option<String>,
 }
 
 /// The values by their keys, which are compared in lower case.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields(Vec<(String, Field)>);
+pub struct Fields(Vec<(String, Field)>);
 
 #[derive(Debug, PartialEq, Eq)]
 enum Field {
@@ -28,7 +28,7 @@ enum Field {
 
 impl Fields {
     /// A value as one line of text; `None` for one that says nothing.
-    pub(crate) fn line(&self, key: &str) -> Option<String> {
+    pub fn line(&self, key: &str) -> Option<String> {
         let text = match self.get(key)? {
             Field::Text(text) => text.clone(),
             Field::List(items) => items.join(", "),
@@ -36,7 +36,17 @@ impl Fields {
         Some(one_line(&text)).filter(|line| !line.is_empty())
     }
 
-    pub(crate) fn is_true(&self, key: &str) -> bool {
+    /// A value as a list: one text counts as one item, or as several between commas.
+    pub fn list(&self, key: &str) -> Vec<String> {
+        let items = match self.get(key) {
+            None => return Vec::new(),
+            Some(Field::List(items)) => items.clone(),
+            Some(Field::Text(text)) => between_commas(text),
+        };
+        items.into_iter().map(|item| one_line(&item)).filter(|item| !item.is_empty()).collect()
+    }
+
+    pub fn is_true(&self, key: &str) -> bool {
         matches!(self.get(key), Some(Field::Text(text)) if matches!(&*text.to_lowercase(), "true" | "yes" | "on"))
     }
 
@@ -47,7 +57,7 @@ impl Fields {
 }
 
 /// Splits a text, without its byte order mark, into frontmatter and body.
-pub(crate) fn parse(text: &str) -> Document<'_> {
+pub fn parse(text: &str) -> Document<'_> {
     let Some((front, body)) = split_off(text) else {
         return Document { body: text, ..Document::default() };
     };
@@ -150,6 +160,29 @@ fn grow(field: &mut Field, item: Option<&str>, content: &str) {
     }
 }
 
+/// A comma inside braces belongs to a glob: `src/**/*.{ts,tsx}`.
+fn between_commas(text: &str) -> Vec<String> {
+    let text = text.trim();
+    let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let mut items = vec![String::new()];
+    let mut depth = 0_u32;
+    for character in text.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                items.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(item) = items.last_mut() {
+            item.push(character);
+        }
+    }
+    items.iter().map(|item| unquoted(item.trim()).to_owned()).collect()
+}
+
 fn unquoted(value: &str) -> &str {
     let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     inside('"').or_else(|| inside('\'')).unwrap_or(value)
@@ -157,7 +190,7 @@ fn unquoted(value: &str) -> &str {
 
 /// Blanks and line ends as one blank, without characters that nobody sees: what is listed to the model must be what
 /// the user sees in the file.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let visible: String = text.chars().filter(|character| !is_hidden(*character)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
