@@ -6,6 +6,8 @@
 //! What the user writes goes another way (`write.rs`).
 
 mod names;
+mod private;
+mod walk;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,6 +20,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fsync, statat, unli
 use rustix::io::Errno;
 use thiserror::Error;
 
+pub use self::private::{Durable, Private};
+pub use self::walk::{Found, FoundKind, Stamp};
 use crate::folder::{self, Missing};
 use crate::temporary::Temporary;
 
@@ -64,6 +68,15 @@ pub enum BeneathError {
 impl From<Errno> for BeneathError {
     fn from(error: Errno) -> Self {
         Self::Io(error.into())
+    }
+}
+
+impl From<BeneathError> for io::Error {
+    fn from(error: BeneathError) -> Self {
+        match error {
+            BeneathError::Refused(refusal) => Self::new(io::ErrorKind::PermissionDenied, refusal),
+            BeneathError::Io(error) => error,
+        }
     }
 }
 

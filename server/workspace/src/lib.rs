@@ -19,7 +19,7 @@ mod testing;
 mod workspace;
 mod write;
 
-pub use beneath::{Beneath, BeneathError, Refusal, Relative};
+pub use beneath::{Beneath, BeneathError, Durable, Found, FoundKind, Private, Refusal, Relative, Stamp};
 pub use buffers::{ContentChange, DocumentInfo};
 pub use editor::{EditRefused, Editor, Encoding, NoEditor, Position, Range, TextEdit};
 pub use error::{DocumentError, ReadError, WriteError};
