@@ -1,0 +1,176 @@
+//! MEMORY.md: the index of the memory directory, one line an entry, `- [Title](file.md) — hook`.
+
+use std::{borrow::Cow, ops::Range};
+
+/// The file's name, in the memory directory and in `team/`.
+pub const NAME: &str = "MEMORY.md";
+
+/// "Loaded up to 200 lines and 25,000 bytes (cut at a line)."
+pub const LINES: usize = 200;
+pub const BYTES: usize = 25_000;
+
+/// A line should not be longer; one beyond [`LONG_LINE`] is a finding.
+pub const LINE_CHARS: usize = 150;
+pub const LONG_LINE: usize = 200;
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// From 0.
+    pub line: usize,
+    pub title: &'a str,
+    /// As it is written, relative to the index.
+    pub target: &'a str,
+    pub hook: &'a str,
+    /// Of the target in the text, in bytes.
+    pub target_range: Range<usize>,
+}
+
+/// The entries, in their order; other lines are the user's.
+pub fn entries(text: &str) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let mut offset = 0;
+    for (line, whole) in text.split_inclusive('\n').enumerate() {
+        entries.extend(entry(whole.trim_end(), line, offset));
+        offset += whole.len();
+    }
+    entries
+}
+
+fn entry(text: &str, line: usize, offset: usize) -> Option<Entry<'_>> {
+    let item = text.trim_start();
+    let rest = item.strip_prefix("- ").or_else(|| item.strip_prefix("* "))?.trim_start().strip_prefix('[')?;
+    let (title, rest) = rest.split_once("](")?;
+    let (target, hook) = target_and_hook(rest)?;
+    let hook = hook.trim_start_matches([' ', '—', '–', '-', ':']).trim_end();
+    let start = offset + (target.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    Some(Entry { line, title, target, hook, target_range: start..start + target.len() })
+}
+
+/// As Markdown ends a link: at the parenthesis that closes it, or after `>`.
+fn target_and_hook(rest: &str) -> Option<(&str, &str)> {
+    if let Some(bracketed) = rest.strip_prefix('<') {
+        return bracketed.split_once(">)");
+    }
+    let mut open = 0_usize;
+    let closing = rest.char_indices().find(|(_, character)| match character {
+        '(' => {
+            open += 1;
+            false
+        }
+        ')' if open > 0 => {
+            open -= 1;
+            false
+        }
+        character => *character == ')',
+    });
+    let (at, _) = closing?;
+    Some((rest.get(..at)?, rest.get(at + 1..)?))
+}
+
+/// What is loaded of an index, with a line at its end that says which limit was met and what to do.
+pub fn cut(text: &str) -> Cow<'_, str> {
+    let lines = text.lines().count();
+    if lines <= LINES && text.len() <= BYTES {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::new();
+    for line in text.split_inclusive('\n').take(LINES) {
+        if kept.len() + line.len() > BYTES {
+            break;
+        }
+        kept.push_str(line);
+    }
+    let which = match (lines > LINES, text.len() > BYTES) {
+        (true, true) => format!("{lines} lines and {} bytes; {LINES} lines and {BYTES} bytes", text.len()),
+        (true, false) => format!("{lines} lines; {LINES}"),
+        (false, _) => format!("{} bytes; {BYTES}", text.len()),
+    };
+    if !kept.is_empty() && !kept.ends_with('\n') {
+        kept.push('\n');
+    }
+    kept.push_str(&format!(
+        "WARNING: this index has {which} are loaded, and the rest is not. Keep one line of at most {LINE_CHARS} characters \
+         an entry, move details into the topic files, merge topics and drop entries that no longer hold.\n"
+    ));
+    Cow::Owned(kept)
+}
+
+/// The index with the entry at its end, after the user's last line.
+pub fn with_entry(text: &str, line: &str) -> String {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let separator = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+    format!("{text}{separator}{line}{newline}")
+}
+
+/// The index without the entries of a file.
+pub fn without_target(text: &str, target: &str) -> String {
+    let gone: Vec<usize> = entries(text)
+        .iter()
+        .filter(|entry| same_target(entry.target, target))
+        .map(|entry| entry.line)
+        .collect();
+    let lines = text.split_inclusive('\n').enumerate();
+    lines.filter(|(line, _)| gone.binary_search(line).is_err()).map(|(_, text)| text).collect()
+}
+
+/// Whether two targets name one file: `./a.md` is `a.md`, and a blank may be written as `%20`.
+pub fn same_target(one: &str, other: &str) -> bool {
+    let plain = |target: &str| target.trim_start_matches("./").replace("%20", " ");
+    plain(one) == plain(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INDEX: &str = "# Memory\n\n- [Role](user_role.md) — a data scientist\n* [Plan](<sub/the plan.md>) - ships in May\nnot an entry\n- [Broken](x.md\n";
+
+    #[test]
+    fn entries_are_read_as_people_write_them() {
+        let found = entries(INDEX);
+        let shown: Vec<_> = found.iter().map(|it| (it.line, it.title, it.target, it.hook)).collect();
+        assert_eq!(
+            shown,
+            [(2, "Role", "user_role.md", "a data scientist"), (3, "Plan", "sub/the plan.md", "ships in May")]
+        );
+        for entry in found {
+            assert_eq!(&INDEX[entry.target_range.clone()], entry.target);
+        }
+    }
+
+    #[test]
+    fn parentheses_that_match_belong_to_the_link() {
+        let text = "- [A](notes(2).md) — (a)\n- [B](<b (3.md>) — b\n- [C](c.md) — c)\n- [D](d(.md) — d\n";
+        let found = entries(text);
+        let shown: Vec<_> = found.iter().map(|it| (it.target, it.hook)).collect();
+        assert_eq!(shown, [("notes(2).md", "(a)"), ("b (3.md", "b"), ("c.md", "c)")]);
+    }
+
+    #[test]
+    fn at_the_limits_nothing_is_cut_and_beyond_them_it_says_so() {
+        let at = "x\n".repeat(LINES);
+        assert_eq!(cut(&at), at);
+        let beyond = cut(&format!("{at}x\n")).into_owned();
+        assert_eq!(beyond.lines().count(), LINES + 1);
+        assert!(beyond.contains("WARNING: this index has 201 lines; 200 are loaded"), "{beyond}");
+
+        let line = format!("{}\n", "y".repeat(249));
+        let at = line.repeat(BYTES / 250);
+        assert_eq!((at.len(), cut(&at).len()), (BYTES, BYTES));
+        let beyond = cut(&format!("{at}z\n")).into_owned();
+        assert!(beyond.starts_with(&at) && beyond.contains("25002 bytes; 25000 are loaded"), "{beyond}");
+
+        let one_line = "w".repeat(BYTES + 1);
+        assert!(cut(&one_line).starts_with("WARNING"));
+    }
+
+    #[test]
+    fn an_entry_comes_and_goes_without_a_trace() {
+        for before in ["", "- [A](a.md) — a\n", "# T\r\n- [A](a.md) — a\r\n"] {
+            let with = with_entry(before, "- [B](b.md) — b");
+            assert!(entries(&with).iter().any(|entry| entry.target == "b.md"));
+            assert_eq!(without_target(&with, "./b.md"), before);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What is wrong in a memory directory, and how to mend it: for diagnostics and code actions in editors, for the terminal,
+//! and for the dream.
+//!
+//! Looks, never writes. Opens ordinary files of a sane size only; whatever lies in the directory, it comes to an end.
+
+mod dates;
+mod documents;
+mod duplicates;
+mod front;
+mod indexes;
+mod references;
+mod texts;
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+pub use self::documents::is_conflict_copy;
+use self::documents::{Document, Role};
+pub use self::texts::lint_instructions;
+
+/// The kinds of findings, as editors show them and settings name them.
+pub mod code {
+    /// An entry of the index whose file is missing.
+    pub const DEAD_LINK: &str = "dead-link";
+    /// A memory that no index links to.
+    pub const ORPHAN: &str = "orphan";
+    pub const INDEX_TOO_LONG: &str = "index-too-long";
+    pub const LONG_LINE: &str = "long-line";
+    pub const NO_FRONTMATTER: &str = "no-frontmatter";
+    pub const BROKEN_FRONTMATTER: &str = "broken-frontmatter";
+    pub const NO_DESCRIPTION: &str = "no-description";
+    pub const EMPTY_DESCRIPTION: &str = "empty-description";
+    pub const UNKNOWN_TYPE: &str = "unknown-type";
+    pub const DUPLICATE: &str = "duplicate";
+    pub const STALE_REFERENCE: &str = "stale-reference";
+    pub const RELATIVE_DATE: &str = "relative-date";
+    pub const SECRET: &str = "secret";
+    pub const HIDDEN_CHARACTERS: &str = "hidden-characters";
+    pub const UNUSABLE_NAME: &str = "unusable-name";
+    /// A link, a pipe, a device.
+    pub const NOT_A_FILE: &str = "not-a-file";
+    /// Not UTF-8.
+    pub const NOT_TEXT: &str = "not-text";
+    pub const TOO_LARGE: &str = "too-large";
+    pub const UNREADABLE: &str = "unreadable";
+    /// A CLAUDE.md that should be split.
+    pub const LONG_INSTRUCTIONS: &str = "long-instructions";
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Absolute.
+    pub path: PathBuf,
+    /// From 1.
+    pub line: usize,
+    /// One of [`code`].
+    pub code: &'static str,
+    /// For people; never quotes a secret.
+    pub message: String,
+    pub fix: Option<Fix>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    pub title: String,
+    /// For the texts as they were looked at; those of one file do not overlap.
+    pub edits: Vec<Edit>,
+}
+
+/// A piece of a file and what comes in its place. A file that does not exist is an empty one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub path: PathBuf,
+    /// In bytes.
+    pub range: Range<usize>,
+    pub replacement: String,
+}
+
+/// Whether the workspace has this symbol; `None` if nobody can tell.
+pub type SymbolExists<'a> = &'a dyn Fn(&str) -> Option<bool>;
+/// The rules that found a secret in a text, with the lines, from 1.
+pub type Secrets<'a> = &'a dyn Fn(&str) -> Vec<(String, usize)>;
+/// The text of a file that is open in an editor, which is looked at instead of the disk.
+pub type Buffer<'a> = &'a dyn Fn(&Path) -> Option<String>;
+
+/// What the directory itself does not know. Rules that need what is missing here find nothing.
+#[derive(Clone, Default)]
+pub struct LintContext<'a> {
+    /// The workspace folders, in which the files that memories name should be.
+    pub roots: Vec<PathBuf>,
+    pub symbol_exists: Option<SymbolExists<'a>>,
+    pub secrets: Option<Secrets<'a>>,
+    pub buffer: Option<Buffer<'a>>,
+}
+
+impl fmt::Debug for LintContext<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LintContext").field("roots", &self.roots).finish_non_exhaustive()
+    }
+}
+
+/// All findings, by path and line. An error only if the directory itself cannot be looked at.
+pub fn lint(dir: &Path, context: &LintContext<'_>) -> io::Result<Vec<Finding>> {
+    let dir = std::path::absolute(dir)?;
+    let (documents, mut findings) = documents::read(&dir, context)?;
+    indexes::lint(&dir, &documents, &mut findings);
+    duplicates::lint(&documents, &mut findings);
+    let mut references = references::Lint::new(&dir, context);
+    for document in &documents {
+        texts::lint(document, context, &mut findings);
+        if document.role == Role::Memory {
+            front::lint(document, &mut findings);
+            dates::lint(document, &mut findings);
+            references.lint(document, &mut findings);
+        }
+    }
+    findings
+        .sort_by(|one, other| (&one.path, one.line, one.code).cmp(&(&other.path, other.line, other.code)));
+    Ok(findings)
+}
+
+impl Fix {
+    /// The new text of one of the files.
+    pub fn applied(&self, path: &Path, text: &str) -> String {
+        let mut edits: Vec<&Edit> = self.edits.iter().filter(|edit| edit.path == path).collect();
+        edits.sort_by_key(|edit| edit.range.start);
+        let mut new = String::with_capacity(text.len());
+        let mut at = 0;
+        for edit in edits {
+            new.push_str(text.get(at..edit.range.start).unwrap_or_default());
+            new.push_str(&edit.replacement);
+            at = edit.range.end;
+        }
+        new.push_str(text.get(at..).unwrap_or_default());
+        new
+    }
+}
+
+impl Document {
+    fn finding(&self, line: usize, code: &'static str, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line, code, message: message.into(), fix: None }
+    }
+
+    fn fix(&self, title: &str, range: Range<usize>, replacement: impl Into<String>) -> Option<Fix> {
+        let edit = Edit { path: self.path.clone(), range, replacement: replacement.into() };
+        Some(Fix { title: title.to_owned(), edits: vec![edit] })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Indexes and what they name: dead links, orphans, limits.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::{Document, Edit, Finding, Fix, Role, code};
+use crate::{Topic, index};
+
+/// Lines of one index that are named for one thing.
+const MOST: usize = 200;
+/// Characters of a target that are shown.
+const SHOWN: usize = 100;
+const TEAM: &str = "team/";
+
+pub(super) fn lint(dir: &Path, documents: &[Document], findings: &mut Vec<Finding>) {
+    let files: HashSet<&str> = documents.iter().map(|document| document.relative.as_str()).collect();
+    let mut linked: HashSet<String> = HashSet::new();
+    for document in documents.iter().filter(|document| document.role == Role::Index) {
+        lengths(document, findings);
+        let mut dead = 0;
+        for entry in index::entries(&document.text) {
+            let Some(target) = target_of(document, entry.target) else { continue };
+            let exists = files.contains(target.as_str()) || dir.join(&target).symlink_metadata().is_ok();
+            linked.insert(target);
+            if !exists && dead < MOST {
+                dead += 1;
+                let line = entry.line + 1;
+                let shown: String = entry.target.chars().take(SHOWN).collect();
+                let message = format!("there is no {shown}, which this entry links to");
+                let fix = document.fix("Remove the line", document.line_range(line), "");
+                findings.push(Finding { fix, ..document.finding(line, code::DEAD_LINK, message) });
+            }
+        }
+    }
+    for memory in documents.iter().filter(|document| document.role == Role::Memory) {
+        if !linked.contains(&memory.relative) {
+            let fix = Some(added_line(dir, documents, memory));
+            let message = "no index links to this memory, so that only recall may find it";
+            findings.push(Finding { fix, ..memory.finding(1, code::ORPHAN, message) });
+        }
+    }
+}
+
+/// A path relative to the memory directory, or an absolute one; `None` for what is no file.
+fn target_of(index: &Document, written: &str) -> Option<String> {
+    let target = written.split('#').next().unwrap_or_default().replace("%20", " ");
+    if target.is_empty() || target.contains("://") || target.starts_with("mailto:") || target.starts_with('~')
+    {
+        return None;
+    }
+    if target.starts_with('/') {
+        return Some(target);
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in index.folder().split('/').chain(target.split('/')) {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| *last != "..") => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
+
+fn lengths(index: &Document, findings: &mut Vec<Finding>) {
+    let lines = index.text.lines().count();
+    if lines > index::LINES || index.text.len() > index::BYTES {
+        let by_bytes = index.line_at(index.text.floor_char_boundary(index::BYTES));
+        let first = if index.text.len() > index::BYTES { by_bytes } else { usize::MAX };
+        let message = format!(
+            "the index has {lines} lines and {} bytes; only {} lines and {} bytes are loaded: move details into the \
+             memories, merge them, drop what no longer holds",
+            index.text.len(),
+            index::LINES,
+            index::BYTES
+        );
+        findings.push(index.finding(first.min(index::LINES + 1).min(lines), code::INDEX_TOO_LONG, message));
+    }
+    let long =
+        index.text.lines().enumerate().filter(|(_, line)| line.chars().nth(index::LONG_LINE).is_some());
+    for (line, _) in long.take(MOST) {
+        let message = format!(
+            "the line has more than {} characters: an entry needs {} at most, the rest belongs in the memory",
+            index::LONG_LINE,
+            index::LINE_CHARS
+        );
+        findings.push(index.finding(line + 1, code::LONG_LINE, message));
+    }
+}
+
+fn added_line(dir: &Path, documents: &[Document], memory: &Document) -> Fix {
+    let folder = if memory.relative.starts_with(TEAM) { TEAM } else { "" };
+    let name = format!("{folder}{}", index::NAME);
+    let text = documents.iter().find(|document| document.relative == name).map_or("", |index| &index.text);
+    let link = memory.relative.strip_prefix(folder).unwrap_or(&memory.relative);
+    let with_line = index::with_entry(text, &line_for(memory, link));
+    let replacement = with_line.get(text.len()..).unwrap_or_default().to_owned();
+    let edit = Edit { path: dir.join(&name), range: text.len()..text.len(), replacement };
+    Fix { title: format!("Add it to {name}"), edits: vec![edit] }
+}
+
+fn line_for(memory: &Document, link: &str) -> String {
+    let topic = Topic::parse(&memory.text);
+    let stem = link.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map_or(link, |(stem, _)| stem);
+    let title = topic.name.unwrap_or_else(|| stem.replace(['_', '-'], " ")).replace(['[', ']'], "");
+    let link = if link.contains([' ', '(', ')']) { format!("<{link}>") } else { link.to_owned() };
+    let entry = format!("- [{title}]({link})");
+    let Some(description) = topic.description else { return entry };
+    let line = format!("{entry} — {description}");
+    if line.chars().nth(index::LINE_CHARS).is_none() {
+        return line;
+    }
+    let room = index::LINE_CHARS.saturating_sub(entry.chars().count() + 4);
+    let shortened: String = description.chars().take(room).collect();
+    if shortened.is_empty() { entry } else { format!("{entry} — {}…", shortened.trim_end()) }
+}

@@ -1,0 +1,117 @@
+//! One memory: a Markdown file with a few fields in front. Broken frontmatter never breaks anything.
+
+use markdown::frontmatter;
+
+/// Frontmatter that is longer is none: a scan reads no further.
+pub const FRONTMATTER_LINES: usize = 30;
+
+/// What a memory is about; anything else in `type` counts as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Who the user is: role, goals, knowledge, preferences.
+    User,
+    /// How the user wants the work done: corrections and confirmations.
+    Feedback,
+    /// Who does what, why, until when.
+    Project,
+    /// Where things live in other systems.
+    Reference,
+}
+
+impl Kind {
+    pub const ALL: [Self; 4] = [Self::User, Self::Feedback, Self::Project, Self::Reference];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Feedback => "feedback",
+            Self::Project => "project",
+            Self::Reference => "reference",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(text.trim()))
+    }
+}
+
+/// What a memory file says of itself, and the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topic<'a> {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub kind: Option<Kind>,
+    /// The session and message that taught it, as `<session>/<message>`.
+    pub source: Option<String>,
+    /// Without the frontmatter.
+    pub body: &'a str,
+    pub has_frontmatter: bool,
+    /// Why the frontmatter was not read, though there is one.
+    pub problem: Option<String>,
+}
+
+impl<'a> Topic<'a> {
+    pub fn parse(text: &'a str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let Some(front) = front_lines(text) else { return Self { body: text, ..Self::default() } };
+        let document = frontmatter::parse(front);
+        Self {
+            name: document.fields.line("name"),
+            description: document.fields.line("description"),
+            kind: document.fields.line("type").and_then(|kind| Kind::parse(&kind)),
+            source: document.fields.line("source"),
+            body: text.get(front.len()..).unwrap_or_default(),
+            has_frontmatter: true,
+            problem: document.problem,
+        }
+    }
+}
+
+/// The frontmatter with both its fences, if it ends in time.
+fn front_lines(text: &str) -> Option<&str> {
+    let mut end = 0;
+    for (number, line) in text.split_inclusive('\n').take(FRONTMATTER_LINES).enumerate() {
+        end += line.len();
+        match (number, line.trim_end() == "---") {
+            (0, false) => return None,
+            (0, true) | (_, false) => {}
+            (_, true) => return text.get(..end),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_says_what_it_is() {
+        let text = "---\nname: Deploys\ndescription: Use when: shipping\ntype: Project\nsource: s/m\n---\n\nFridays only.\n";
+        let topic = Topic::parse(text);
+        assert_eq!(topic.name.as_deref(), Some("Deploys"));
+        assert_eq!(topic.description.as_deref(), Some("Use when: shipping"));
+        assert_eq!(topic.kind, Some(Kind::Project));
+        assert_eq!(topic.source.as_deref(), Some("s/m"));
+        assert_eq!(topic.body.trim(), "Fridays only.");
+    }
+
+    #[test]
+    fn an_unknown_type_counts_as_none_and_broken_frontmatter_breaks_nothing() {
+        assert_eq!(Topic::parse("---\ntype: banana\n---\nx").kind, None);
+        let broken = Topic::parse("---\nname: [\ndescription: \"open\n---\nstill here\n");
+        assert_eq!(broken.body, "still here\n");
+        let bomb = format!("---\nname: x\na: {}\n---\nbody", "[".repeat(5_000));
+        assert_eq!(Topic::parse(&bomb).body, "body");
+        assert_eq!(Topic::parse("no frontmatter").body, "no frontmatter");
+    }
+
+    #[test]
+    fn frontmatter_ends_within_thirty_lines_or_is_none() {
+        let with = |fields: usize| format!("---\nname: x\n{}---\nbody", "k: v\n".repeat(fields));
+        // Two fences, the name, and 27 fields are thirty lines.
+        assert_eq!(Topic::parse(&with(27)).name.as_deref(), Some("x"));
+        let beyond = Topic::parse(&with(28)).has_frontmatter;
+        assert!(!beyond);
+    }
+}
