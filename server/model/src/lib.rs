@@ -13,6 +13,7 @@ pub mod openai;
 pub mod request;
 pub mod retry;
 pub mod secret;
+pub mod side_query;
 mod sse;
 #[cfg(test)]
 mod test_server;

@@ -4,10 +4,9 @@
 //! Here: the provider and the stream of events. What to do next is [`plan`]'s.
 
 mod answer;
-mod dates;
 mod find;
+mod forget;
 mod intent;
-mod memory_file;
 mod overview;
 mod plan;
 mod rank;

@@ -13,6 +13,8 @@ pub struct Request {
     pub tools: Arc<[ToolDefinition]>,
     pub messages: Vec<RequestMessage>,
     pub max_tokens: u64,
+    /// What the answer has to look like, as a JSON schema. Providers that do not have it leave it out.
+    pub output_schema: Option<serde_json::Value>,
     pub source: QuerySource,
 }
 
@@ -39,6 +41,8 @@ pub enum QuerySource {
     Main,
     /// A search of the web by itself.
     WebSearch,
+    /// Which memories a message calls for.
+    Recall,
 }
 
 impl QuerySource {
@@ -46,6 +50,12 @@ impl QuerySource {
         match self {
             Self::Main => "main",
             Self::WebSearch => "web_search",
+            Self::Recall => "recall",
         }
+    }
+
+    /// Nothing follows on such a request: what it would write to the cache, nobody would read.
+    pub fn is_single(&self) -> bool {
+        matches!(self, Self::Recall)
     }
 }

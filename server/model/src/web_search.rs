@@ -128,6 +128,7 @@ pub async fn search(
             tools: [ToolDefinition::web_search(MAX_USES)].into(),
             messages: messages.clone(),
             max_tokens: MAX_TOKENS,
+            output_schema: None,
             source: QuerySource::WebSearch,
         };
         let (blocks, stop_reason, usage) = read(provider, request, &mut on_step).await?;

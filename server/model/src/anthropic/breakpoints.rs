@@ -56,6 +56,9 @@ pub(super) fn system_is_sent(block: &SystemBlock) -> bool {
 
 impl Breakpoints {
     pub(super) fn of(request: &Request) -> Self {
+        if request.source.is_single() {
+            return Self::default();
+        }
         let static_end =
             request.system.iter().rposition(|block| system_is_sent(block) && block.ends_static_part);
         let system_end = request.system.iter().rposition(system_is_sent);

@@ -82,6 +82,7 @@ fn request(model: &str) -> Request {
         tools: Vec::new().into(),
         messages: vec![RequestMessage { role: Role::User, content: vec![Block::text("hi")] }],
         max_tokens: 10,
+        output_schema: None,
         source: QuerySource::Main,
     }
 }

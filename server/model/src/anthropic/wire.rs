@@ -36,6 +36,7 @@ fn write(
         tools: &request.tools,
         system: System { request, marks: &marks },
         messages: Messages { messages: &request.messages, marks: &marks },
+        output_config: request.output_schema.as_ref().map(OutputConfig::of),
         stream,
     };
     let mut bytes = Vec::with_capacity(estimate(request));
@@ -67,7 +68,26 @@ struct Body<'a> {
     system: System<'a>,
     messages: Messages<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    format: OutputFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct OutputFormat<'a> {
+    r#type: &'static str,
+    schema: &'a Value,
+}
+
+impl<'a> OutputConfig<'a> {
+    fn of(schema: &'a Value) -> Self {
+        Self { format: OutputFormat { r#type: "json_schema", schema } }
+    }
 }
 
 fn tools<S: Serializer>(tools: &[ToolDefinition], serializer: S) -> Result<S::Ok, S::Error> {

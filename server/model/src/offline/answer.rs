@@ -9,7 +9,7 @@ pub(super) const HELP: &str = "\
 I can:
 - find things in this workspace and quote them with file and line: \"where is the parser?\"
 - say what this repository is and how to build or test it
-- remember: \"remember that …\", \"always …\", \"never …\", \"I am …\", \"we decided …\", or a leading `#`; and tell what I remember
+- remember: \"remember that …\", \"always …\", \"never …\", \"I am …\", \"we decided …\", or a leading `#`; tell what I remember, and \"forget …\"
 - read, list and search files: \"read src/main.rs:10-40\", \"list *.toml files\"
 - edit: \"edit notes.txt: replace \"a\" with \"b\"\", \"create notes.txt with \"hello\"\"
 - run commands: \"run cargo test\", \"run npm start in the background\"

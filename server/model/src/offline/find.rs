@@ -22,6 +22,11 @@ pub(super) fn step(situation: &Situation, terms: &[Term]) -> Step {
         ));
     }
     let rounds = situation.rounds.len();
+    let names = terms.iter().any(|term| term.kind != TermKind::Word);
+    // What came to mind answers a question in plain words; whoever names something wants to see it.
+    if rounds == 0 && !names && !situation.recalled.is_empty() {
+        return Step::Answer(remembered(situation));
+    }
     if rounds == 0 {
         return Step::Calls(search(situation, terms));
     }
@@ -33,6 +38,16 @@ pub(super) fn step(situation: &Situation, terms: &[Term]) -> Step {
         return Step::Calls(reads);
     }
     if rounds == 1 { Step::Calls(widen(terms)) } else { Step::Answer(nothing(situation, terms)) }
+}
+
+/// What the recalled memories say, with their files.
+pub(super) fn remembered(situation: &Situation) -> String {
+    let quotes: Vec<String> = situation
+        .recalled
+        .iter()
+        .map(|memory| answer::quote(situation, &memory.path, &without_frontmatter(&memory.lines)))
+        .collect();
+    format!("I remember:\n\n{}", quotes.join("\n\n"))
 }
 
 /// From precise to broad: names as they are, two words in one line, definitions, any of the words.
@@ -103,7 +118,7 @@ fn widen(terms: &[Term]) -> Vec<ToolCall> {
     calls
 }
 
-fn grep(pattern: &str, most: usize, path: Option<&str>) -> ToolCall {
+pub(super) fn grep(pattern: &str, most: usize, path: Option<&str>) -> ToolCall {
     let mut input =
         json!({"pattern": pattern, "output_mode": "content", "-n": true, "-i": true, "head_limit": most});
     if let (Some(path), Some(fields)) = (path, input.as_object_mut()) {
@@ -112,7 +127,7 @@ fn grep(pattern: &str, most: usize, path: Option<&str>) -> ToolCall {
     ToolCall::new("Grep", input)
 }
 
-fn either(parts: &[String]) -> String {
+pub(super) fn either(parts: &[String]) -> String {
     match parts {
         [one] => one.clone(),
         _ => format!("({})", parts.join("|")),
@@ -160,7 +175,7 @@ fn reads(situation: &Situation, terms: &[Term]) -> Vec<ToolCall> {
     calls
 }
 
-fn all_hits(situation: &Situation) -> Vec<Hit> {
+pub(super) fn all_hits(situation: &Situation) -> Vec<Hit> {
     let greps = situation.rounds.iter().flatten().filter(|call| call.tool == "Grep");
     let asked = situation.question.trim().trim_end_matches('?').to_lowercase();
     greps

@@ -9,6 +9,10 @@ pub(super) enum Intent {
     Remember {
         statement: String,
     },
+    /// What a memory is about that is to go.
+    Forget {
+        topic: String,
+    },
     /// What is in memory, as a whole.
     Recall,
     Read {
@@ -65,6 +69,7 @@ pub(super) fn understand(question: &str) -> Intent {
     let lower = text.to_ascii_lowercase();
     None.or_else(|| help(&lower))
         .or_else(|| recall(&lower))
+        .or_else(|| forget(text, &lower))
         .or_else(|| remember(text, &lower))
         .or_else(|| command(text, &lower))
         .or_else(|| replace(text, &lower))
@@ -98,6 +103,21 @@ fn recall(lower: &str) -> Option<Intent> {
         "who am i",
     ];
     whole.contains(&plain).then_some(Intent::Recall)
+}
+
+fn forget(text: &str, lower: &str) -> Option<Intent> {
+    let rest = lower.strip_prefix("please ").unwrap_or(lower);
+    let rest = rest.strip_prefix("forget ").filter(|_| !lower.ends_with('?'))?;
+    let mut at = text.len() - rest.len();
+    for filler in
+        ["that ", "about ", "what i said about ", "what i told you about ", "the memory about ", "it "]
+    {
+        if lower.get(at..).is_some_and(|rest| rest.starts_with(filler)) {
+            at += filler.len();
+        }
+    }
+    let topic = text.get(at..)?.trim().trim_end_matches(['.', '!']);
+    (!topic.is_empty()).then(|| Intent::Forget { topic: topic.to_owned() })
 }
 
 fn remember(text: &str, lower: &str) -> Option<Intent> {

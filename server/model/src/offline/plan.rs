@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    answer, find,
+    answer, find, forget,
     intent::{Intent, understand},
     overview, remember,
     results::{numbered_lines, paths},
@@ -57,6 +57,7 @@ fn step(situation: &Situation) -> Step {
     match understand(&situation.question) {
         Intent::Help => Step::Answer(answer::HELP.to_owned()),
         Intent::Remember { statement } => remember::step(situation, &statement),
+        Intent::Forget { topic } => forget::step(situation, &topic),
         Intent::Recall => remember::recall(situation),
         Intent::Read { path, lines } => read(situation, &path, lines),
         Intent::List { pattern } => list(situation, &pattern),

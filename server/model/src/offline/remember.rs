@@ -1,11 +1,13 @@
 //! Saving what the user asks to keep: a topic file and its line in the index, in two steps; and telling it.
 
+use memory::{
+    compose::{Draft, has_secret, index_line},
+    dates::absolute,
+};
 use serde_json::json;
 
 use super::{
     answer,
-    dates::absolute,
-    memory_file::{MemoryFile, index_line},
     plan::{Step, ToolCall},
     results::{hits, numbered_lines, paths},
     situation::{Call, Situation},
@@ -22,7 +24,7 @@ pub(super) fn step(situation: &Situation, statement: &str) -> Step {
         let text = "That looks like a secret, and memories are plain files: I do not keep it. Tell me where it is stored instead.";
         return Step::Answer(text.to_owned());
     }
-    let memory = MemoryFile::of(&absolute(statement, situation.today));
+    let memory = Draft::of(&absolute(statement, situation.today));
     let topic_path = format!("{folder}/{}", memory.file_name);
     let index_path = format!("{folder}/{INDEX}");
     if let Some(written) = situation.rounds.iter().find(|round| round.iter().any(is_write)) {
@@ -53,7 +55,7 @@ pub(super) fn step(situation: &Situation, statement: &str) -> Step {
     if topic_before.as_deref().is_some_and(|text| text.contains(&memory.statement)) {
         return Step::Answer(format!("I already know that: it is in `{topic_path}`."));
     }
-    let content = memory.content(topic_before.as_deref());
+    let content = memory.content(topic_before.as_deref(), "");
     let mut calls = vec![ToolCall::new("Write", json!({"file_path": topic_path, "content": content}))];
     let index_before = read_of(situation, &index_path).map(text_of).unwrap_or_default();
     if !index_before.contains(&format!("]({})", memory.file_name)) {
@@ -116,7 +118,7 @@ fn index_call(path: &str, before: &str, line: &str) -> ToolCall {
     }
 }
 
-fn told(situation: &Situation, memory: &MemoryFile, topic_path: &str, written: &[Call]) -> String {
+fn told(situation: &Situation, memory: &Draft, topic_path: &str, written: &[Call]) -> String {
     let topic = written.iter().find(|call| call.input_text("file_path") == topic_path);
     if topic.is_none_or(|call| call.failed) {
         return format!("I could not save that. {}", answer::failures(situation));
@@ -126,13 +128,4 @@ fn told(situation: &Situation, memory: &MemoryFile, topic_path: &str, written: &
         None => format!("{said}, listed in `{INDEX}`."),
         Some(call) => format!("{said}, but its line in `{INDEX}` is missing. {}", answer::failure(call)),
     }
-}
-
-fn has_secret(statement: &str) -> bool {
-    let lower = statement.to_lowercase();
-    let names =
-        ["password is", "password:", "api key is", "api key:", "token is", "secret is", "passphrase is"];
-    let shapes = ["sk-", "ghp_", "github_pat_", "AKIA", "xoxb-", "-----BEGIN"];
-    let shaped = |word: &str| shapes.iter().any(|shape| word.starts_with(shape)) && word.len() >= 16;
-    names.iter().any(|name| lower.contains(name)) || statement.split_whitespace().any(shaped)
 }

@@ -2,9 +2,9 @@
 
 use conversation::{Block, ResultContent, Role};
 use jiff::civil::Date;
+use memory::dates::find_date;
 use serde_json::Value;
 
-use super::dates::find_date;
 use crate::Request;
 
 #[derive(Debug, Default)]
@@ -16,10 +16,18 @@ pub(super) struct Situation {
     /// Whether nothing was said in this conversation yet.
     pub(super) first_answer: bool,
     pub(super) reminders: Vec<String>,
+    /// The memories that came to mind at the question: the file, and the lines that are shown of it.
+    pub(super) recalled: Vec<Recalled>,
     pub(super) memory_dir: Option<String>,
     pub(super) working_dir: Option<String>,
     pub(super) today: Option<Date>,
     pub(super) tools: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Recalled {
+    pub(super) path: String,
+    pub(super) lines: Vec<(usize, String)>,
 }
 
 /// A tool call and what came of it.
@@ -96,6 +104,7 @@ impl Situation {
     }
 
     fn read_user(&mut self, content: &[Block]) {
+        let known = self.reminders.len();
         let mut typed = String::new();
         for block in content {
             match block {
@@ -113,7 +122,10 @@ impl Situation {
         if !typed.trim().is_empty() {
             self.question = typed.trim().to_owned();
             self.rounds.clear();
+            self.recalled.clear();
         }
+        let new = self.reminders.iter().skip(known).filter_map(|reminder| recalled(reminder));
+        self.recalled.extend(new.collect::<Vec<_>>());
     }
 
     fn read_assistant(&mut self, content: &[Block]) {
@@ -154,6 +166,14 @@ impl Situation {
         }
         typed
     }
+}
+
+/// A reminder that shows a memory.
+fn recalled(reminder: &str) -> Option<Recalled> {
+    let path = memory::recall::shown_path(reminder)?;
+    let title = reminder.lines().position(|line| line.starts_with("Memory"))?;
+    let lines = reminder.lines().skip(title + 2).enumerate().map(|(at, line)| (at + 1, line.to_owned()));
+    Some(Recalled { path: path.to_owned(), lines: lines.collect() })
 }
 
 fn folder(path: &str) -> String {

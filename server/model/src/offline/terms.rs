@@ -77,16 +77,6 @@ fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(BYTES)).unwrap_or(text)
 }
 
-/// The words that carry the meaning, in their order; numbers and dates do not.
-pub(super) fn content_words(text: &str) -> Vec<String> {
-    beginning(text)
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().any(char::is_alphabetic) && word.chars().count() >= shortest(word))
-        .map(str::to_lowercase)
-        .filter(|word| !is_stop_word(word))
-        .collect()
-}
-
 /// The word in lower case without the endings that inflect it: "retries" and "retry" share `retr`.
 pub(super) fn stem(word: &str) -> String {
     let lower = word.to_lowercase();

@@ -43,13 +43,22 @@ impl Folder {
             tools: TOOLS.iter().map(tool).collect(),
             messages: self.messages.clone(),
             max_tokens: 8_000,
+            output_schema: None,
             source: QuerySource::Main,
         }
     }
 
     /// One turn: what was called, what came back, what was said.
     fn ask(&mut self, question: &str) -> &mut Self {
+        self.ask_with(question, &[])
+    }
+
+    /// A turn for which memories came to mind, each as it is shown: the lines behind `Memory (saved …): path:`.
+    fn ask_with(&mut self, question: &str, memories: &[&str]) -> &mut Self {
         let mut content = vec![Block::text(question)];
+        let reminder =
+            |memory: &&str| Block::text(format!("<system-reminder>\n{memory}\n</system-reminder>"));
+        content.extend(memories.iter().map(reminder));
         if self.messages.is_empty() {
             content.insert(0, Block::text("<system-reminder>\nDate: 2026-10-07\n</system-reminder>"));
         }
@@ -132,7 +141,14 @@ impl Folder {
                 }
                 Ok(found)
             }
-            "Bash" => Err("the user denied this call".to_owned()),
+            "Bash" => {
+                match text("command").strip_prefix("rm -- '").and_then(|path| path.strip_suffix('\'')) {
+                    Some(path) => {
+                        self.files.remove(path).map(|_| String::new()).ok_or("no such file".to_owned())
+                    }
+                    None => Err("the user denied this call".to_owned()),
+                }
+            }
             _ => Ok("done".to_owned()),
         }
     }
@@ -375,17 +391,17 @@ fn what_is_told_is_remembered_and_recalled() {
     folder.check(expect![[r#"
         > Remember that the code freeze starts tomorrow because of the audit
         [Glob {"pattern":"**/*.md","path":"/m/memory"}]
-        [Write {"file_path":"/m/memory/freeze-starts.md","content":"---\nname: \"The code freeze starts 2026-10-08\"\ndescription: \"The code freeze starts 2026-10-08 because of the audit\"\ntype: project\n---\n\nThe code freeze starts 2026-10-08 because of the audit\n\n**Why:** because of the audit\n**How to apply:** take it into account in suggestions and plans; check that it still holds.\n"}]
-        [Write {"file_path":"/m/memory/MEMORY.md","content":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n"}]
+        [Write {"file_path":"/m/memory/code-freeze-starts.md","content":"---\nname: \"The code freeze starts 2026-10-08\"\ndescription: \"The code freeze starts 2026-10-08 because of the audit\"\ntype: project\n---\n\nThe code freeze starts 2026-10-08 because of the audit\n\n**Why:** because of the audit\n**How to apply:** take it into account in suggestions and plans; check that it still holds.\n"}]
+        [Write {"file_path":"/m/memory/MEMORY.md","content":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n"}]
         (introduction)
         Saved as a project memory: The code freeze starts 2026-10-08 because of the audit
 
-        `/m/memory/freeze-starts.md`, listed in `MEMORY.md`.
+        `/m/memory/code-freeze-starts.md`, listed in `MEMORY.md`.
         > always write tests first
         [Glob {"pattern":"**/*.md","path":"/m/memory"}]
         [Read {"file_path":"/m/memory/MEMORY.md"}]
         [Write {"file_path":"/m/memory/always-write-tests-first.md","content":"---\nname: \"Always write tests first\"\ndescription: \"Always write tests first\"\ntype: feedback\n---\n\nAlways write tests first\n\n**Why:** the user asked for it in these words; no reason was given.\n**How to apply:** whenever work touches this.\n"}]
-        [Edit {"file_path":"/m/memory/MEMORY.md","old_string":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit","new_string":"- [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n- [Always write tests first](always-write-tests-first.md) — Always write tests first"}]
+        [Edit {"file_path":"/m/memory/MEMORY.md","old_string":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit","new_string":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n- [Always write tests first](always-write-tests-first.md) — Always write tests first"}]
         Saved as a feedback memory: Always write tests first
 
         `/m/memory/always-write-tests-first.md`, listed in `MEMORY.md`.
@@ -399,10 +415,10 @@ fn what_is_told_is_remembered_and_recalled() {
         [Grep {"pattern":"\\b(fn|struct|enum|trait|type|const|static|mod|class|def|function|func|interface)\\s+\\w*(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":100}]
         [Grep {"pattern":"(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":200}]
         [Grep {"pattern":"(freez|start)","output_mode":"content","-n":true,"-i":true,"head_limit":60,"path":"/m/memory"}]
-        [Read {"file_path":"/m/memory/freeze-starts.md","limit":60}]
+        [Read {"file_path":"/m/memory/code-freeze-starts.md","limit":60}]
         I remember:
 
-        `/m/memory/freeze-starts.md:7`
+        `/m/memory/code-freeze-starts.md:7`
         ```markdown
         The code freeze starts 2026-10-08 because of the audit
 
@@ -413,9 +429,9 @@ fn what_is_told_is_remembered_and_recalled() {
         [Grep {"pattern":"^description:","path":"/m/memory","glob":"*.md","output_mode":"content","-n":true,"head_limit":100}]
         I remember 2 things:
         - Always write tests first (`/m/memory/always-write-tests-first.md:3`)
-        - The code freeze starts 2026-10-08 because of the audit (`/m/memory/freeze-starts.md:3`)
+        - The code freeze starts 2026-10-08 because of the audit (`/m/memory/code-freeze-starts.md:3`)
         //- /m/memory/MEMORY.md
-        - [The code freeze starts 2026-10-08](freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit
+        - [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit
         - [Always write tests first](always-write-tests-first.md) — Always write tests first
         //- /m/memory/always-write-tests-first.md
         ---
@@ -428,7 +444,7 @@ fn what_is_told_is_remembered_and_recalled() {
 
         **Why:** the user asked for it in these words; no reason was given.
         **How to apply:** whenever work touches this.
-        //- /m/memory/freeze-starts.md
+        //- /m/memory/code-freeze-starts.md
         ---
         name: "The code freeze starts 2026-10-08"
         description: "The code freeze starts 2026-10-08 because of the audit"
@@ -494,6 +510,84 @@ fn the_introduction_comes_once() {
     let mut folder = Folder::new(PROJECT);
     folder.ask("hello").ask("hello");
     assert_eq!(folder.log.matches(answer::INTRODUCTION).count(), 1);
+}
+
+const DEPLOYS: &str =
+    "---\nname: Deploys\ndescription: We deploy on Fridays\ntype: project\n---\n\nWe deploy on Fridays.\n";
+
+#[test]
+fn what_comes_to_mind_is_quoted_with_its_file() {
+    let shown = format!("Memory (saved today): /m/memory/deploys.md:\n\n{DEPLOYS}");
+    let old = "This memory is 47 days old and says what was true then.\n\nMemory: /m/memory/sub/freeze.md:\n\nThe freeze is in May.";
+    Folder::new(PROJECT)
+        .ask_with("when can I ship?", &[&shown])
+        .ask_with("and when is the freeze?", &[old])
+        .check(expect![[r#"
+            > when can I ship?
+            (introduction)
+            I remember:
+
+            `/m/memory/deploys.md:7`
+            ```markdown
+            We deploy on Fridays.
+            ```
+            > and when is the freeze?
+            I remember:
+
+            `/m/memory/sub/freeze.md:1`
+            ```markdown
+            The freeze is in May.
+            ```
+        "#]]);
+}
+
+#[test]
+fn what_came_to_mind_before_is_not_the_answer_to_the_next_question() {
+    let shown = format!("Memory (saved today): /m/memory/deploys.md:\n\n{DEPLOYS}");
+    let mut folder = Folder::new(PROJECT);
+    folder.ask_with("when can I ship?", &[&shown]).ask("where is the retry policy?");
+    let (_, second) = folder.log.rsplit_once("> where").unwrap();
+    assert!(second.contains("retry.rs") && !second.contains("Fridays"), "{second}");
+}
+
+#[test]
+fn forgetting_removes_the_file_and_its_line() {
+    let index = "- [Deploys](deploys.md) — Fridays\n- [Coffee](coffee.md) — Mondays\n";
+    let files = format!(
+        "//- /m/memory/MEMORY.md\n{index}//- /m/memory/deploys.md\n{DEPLOYS}//- /m/memory/coffee.md\nCoffee on Mondays.\n"
+    );
+    let mut folder = Folder::new(&files);
+    folder.ask("forget that we deploy on Fridays").ask("forget about the unicorns");
+    folder.check(expect![[r#"
+        > forget that we deploy on Fridays
+        [Grep {"pattern":"\\b(deplo|friday)","output_mode":"content","-n":true,"-i":true,"head_limit":100,"path":"/m/memory"}]
+        [Read {"file_path":"/m/memory/MEMORY.md"}]
+        [Bash {"command":"rm -- '/m/memory/deploys.md'","description":"Removes the memory's file"}]
+        [Edit {"file_path":"/m/memory/MEMORY.md","old_string":"- [Deploys](deploys.md) — Fridays\n","new_string":""}]
+        (introduction)
+        Forgotten: `/m/memory/deploys.md` is gone, and its line in `MEMORY.md` too. Undo brings both back.
+        > forget about the unicorns
+        [Grep {"pattern":"\\bunicorn","output_mode":"content","-n":true,"-i":true,"head_limit":100,"path":"/m/memory"}]
+        [Read {"file_path":"/m/memory/MEMORY.md"}]
+        I remember nothing about "the unicorns", so there is nothing to forget.
+    "#]]);
+    let left: Vec<(&str, &str)> =
+        folder.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    assert_eq!(
+        left,
+        [
+            ("/m/memory/MEMORY.md", "- [Coffee](coffee.md) — Mondays\n"),
+            ("/m/memory/coffee.md", "Coffee on Mondays.\n")
+        ]
+    );
+}
+
+#[test]
+fn every_kind_of_secret_is_refused() {
+    let key = format!("{}_live_{}", "sk", "4eC39HqLyjWDarjtT1zdp7dcAbCdEf12");
+    let mut folder = Folder::new("");
+    folder.ask(&format!("remember that the payments use {key}"));
+    assert!(folder.files.is_empty() && folder.log.contains("looks like a secret"), "{}", folder.log);
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn request() -> Request {
             message(Role::User, vec![Block::Document { source: json!({}) }]),
         ],
         max_tokens: 10,
+        output_schema: None,
         source: QuerySource::Main,
     }
 }

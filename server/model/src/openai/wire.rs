@@ -45,9 +45,28 @@ pub(super) fn body(request: &Request, limit: OutputLimit) -> Result<Vec<u8>, ser
         tools: offered.map(Tool::new).collect(),
         max_tokens: max(OutputLimit::MaxTokens),
         max_completion_tokens: max(OutputLimit::MaxCompletionTokens),
+        response_format: request.output_schema.as_ref().map(ResponseFormat::of),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
     })
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    r#type: &'static str,
+    json_schema: JsonSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+}
+
+impl<'a> ResponseFormat<'a> {
+    fn of(schema: &'a Value) -> Self {
+        Self { r#type: "json_schema", json_schema: JsonSchema { name: "answer", schema } }
+    }
 }
 
 #[derive(Serialize)]
@@ -60,6 +79,8 @@ struct Body<'a> {
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
     stream: bool,
     stream_options: StreamOptions,
 }

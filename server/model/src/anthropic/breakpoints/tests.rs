@@ -46,6 +46,7 @@ fn request(messages: Vec<RequestMessage>) -> Request {
         tools: Vec::new().into(),
         messages,
         max_tokens: 1,
+        output_schema: None,
         source: QuerySource::Main,
     }
 }

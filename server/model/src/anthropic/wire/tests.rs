@@ -14,6 +14,7 @@ fn request(messages: Vec<RequestMessage>) -> Request {
         tools: Vec::new().into(),
         messages,
         max_tokens: 1024,
+        output_schema: None,
         source: QuerySource::Main,
     }
 }
