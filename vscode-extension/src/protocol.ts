@@ -145,6 +145,11 @@ export interface ContextReportResult {
   ledger: ContextChange[];
 }
 
+export interface DeleteMemoryParams {
+  /** Absolute, or relative to the memory directory. */
+  path: string;
+}
+
 export interface DeleteSessionParams {
   sessionId: string;
 }
@@ -213,6 +218,19 @@ export interface EditorSymbolsResult {
 /** An object without fields. */
 export type Empty = Record<string, never>;
 
+export interface ExplainMemoryParams {
+  sessionId: string;
+  /** The last turn that recalled something, if absent. */
+  turnId?: string;
+  /** What would be recalled for this text now, instead of what was. */
+  query?: string;
+}
+
+export interface ExplainMemoryResult {
+  /** Best first. */
+  candidates: MemoryCandidate[];
+}
+
 export type ExportFormat = "markdown" | "json";
 
 export interface ExportSessionParams {
@@ -251,10 +269,25 @@ export interface GetTrustParams {
   folder?: string;
 }
 
+export interface InstructionFile {
+  /** Absolute. */
+  path: string;
+  /** `managed`, `user`, `project` or `local`. */
+  memoryType: string;
+  /** `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`. */
+  loadReason: string;
+}
+
 export interface KeptFile {
   /** Absolute. */
   path: string;
   reason: string;
+}
+
+export type LintMemoryParams = Record<string, never>;
+
+export interface LintMemoryResult {
+  findings: MemoryFinding[];
 }
 
 export type ListCommandsParams = Record<string, never>;
@@ -262,6 +295,15 @@ export type ListCommandsParams = Record<string, never>;
 export interface ListCommandsResult {
   /** In the order to show them. */
   commands: SlashCommand[];
+}
+
+export type ListMemoriesParams = Record<string, never>;
+
+export interface ListMemoriesResult {
+  /** The memory directory, absolute. */
+  dir: string;
+  /** In the order of their paths. */
+  memories: Memory[];
 }
 
 export type ListModelsParams = Record<string, never>;
@@ -297,6 +339,105 @@ export interface ListTasksResult {
   /** Oldest first; those that run, and the latest that have ended. */
   tasks: Task[];
 }
+
+export interface Memory {
+  /** Absolute. */
+  path: string;
+  name: string;
+  description: string;
+  /** `user`, `feedback`, `project` or `reference`; null if the file says none of these. */
+  type?: string;
+  scope: MemoryScope;
+  /** RFC 3339. */
+  modifiedAt: string;
+  /** It names files that are not there any more. */
+  stale: boolean;
+  /** How often it was recalled. */
+  recalled?: number;
+  /** How often an answer named it. */
+  cited?: number;
+}
+
+export type MemoryActor = "recall" | "model" | "extraction" | "dream" | "user" | "team";
+
+export interface MemoryCandidate {
+  /** Absolute. */
+  path: string;
+  score: number;
+  decision: RecallDecision;
+  /** In words, with the parts of the score. */
+  reason: string;
+}
+
+export interface MemoryChange {
+  id: string;
+  /** Absolute. */
+  path: string;
+  /** RFC 3339. */
+  at: string;
+  by: MemoryActor;
+  why: string;
+  sessionId?: string;
+  /** The message that led to it. */
+  messageUuid?: string;
+  /** A unified diff. */
+  diff: string;
+}
+
+export interface MemoryEventFile {
+  /** Absolute. */
+  path: string;
+  name: string;
+  type?: string;
+  reason: string;
+  /** For `reverie/memory/undo`. */
+  changeId?: string;
+  /** A unified diff. */
+  diff?: string;
+}
+
+export type MemoryEventKind = "saved" | "updated" | "deleted" | "undone" | "recalled" | "stale";
+
+export interface MemoryEventParams {
+  kind: MemoryEventKind;
+  sessionId?: string;
+  turnId?: string;
+  by: MemoryActor;
+  files: MemoryEventFile[];
+}
+
+export interface MemoryFinding {
+  /** Absolute. */
+  path: string;
+  /** From 1. */
+  line: number;
+  /** Stable: `dead-link`, `secret`, … */
+  code: string;
+  message: string;
+  /** What would mend it, in words. */
+  fix?: string;
+}
+
+export interface MemoryHistoryParams {
+  /** Of one file; absolute, or relative to the memory directory. */
+  path?: string;
+  /** 50 if absent. */
+  limit?: number;
+}
+
+export interface MemoryHistoryResult {
+  /** Newest first. */
+  changes: MemoryChange[];
+}
+
+export interface MemoryHit {
+  /** Absolute. */
+  path: string;
+  score: number;
+  snippet: string;
+}
+
+export type MemoryScope = "private" | "team" | "agent";
 
 export type MessageKind = "text" | "thinking" | "toolUse" | "toolResult" | "attachment" | "notice";
 
@@ -407,6 +548,26 @@ export interface Range {
   end: Position;
 }
 
+export interface ReadMemoryParams {
+  /** Absolute, or relative to the memory directory. */
+  path: string;
+}
+
+export interface ReadMemoryResult {
+  content: string;
+}
+
+export type RecallDecision = "recalled" | "notSelected" | "overBudget" | "filtered";
+
+export interface ReloadInstructionsParams {
+  sessionId: string;
+}
+
+export interface ReloadInstructionsResult {
+  /** What the session goes by from its next request on, in the order it is sent. */
+  files: InstructionFile[];
+}
+
 export interface RenameSessionParams {
   sessionId: string;
   title: string;
@@ -484,6 +645,17 @@ export interface SearchHit {
   timestamp: string;
   /** The place in one line. */
   snippet: string;
+}
+
+export interface SearchMemoryParams {
+  query: string;
+  /** 10 if absent. */
+  limit?: number;
+}
+
+export interface SearchMemoryResult {
+  /** Best first. */
+  hits: MemoryHit[];
 }
 
 /** Who said it. */
@@ -688,6 +860,21 @@ export interface TurnError {
   message: string;
 }
 
+/** One of the fields says what to take back. */
+export interface UndoMemoryParams {
+  changeId?: string;
+  dreamId?: string;
+  /** RFC 3339: all that was changed since. */
+  since?: string;
+}
+
+export interface UndoMemoryResult {
+  /** What is again as it was; absolute. */
+  undone: string[];
+  /** What was changed since and therefore left alone. */
+  kept?: KeptFile[];
+}
+
 /** What happened. */
 export type Update =
   | {
@@ -776,6 +963,17 @@ export interface Usage {
   cacheWriteTokens: number;
 }
 
+export interface WriteMemoryParams {
+  /** Absolute, or relative to the memory directory. */
+  path: string;
+  content: string;
+}
+
+export interface WriteMemoryResult {
+  /** Absolute. */
+  path: string;
+}
+
 /** Requests that the server answers. */
 export interface ClientRequests {
   /** Makes a session; nothing is written until its first prompt. */
@@ -808,6 +1006,26 @@ export interface ClientRequests {
   "reverie/trust/get": { params: GetTrustParams; result: TrustResult };
   /** Trusts a folder as its files are now, or takes the trust back. */
   "reverie/trust/set": { params: SetTrustParams; result: TrustResult };
+  /** Lists what is remembered of the project. */
+  "reverie/memory/list": { params: ListMemoriesParams; result: ListMemoriesResult };
+  /** Returns a memory as its file is. */
+  "reverie/memory/read": { params: ReadMemoryParams; result: ReadMemoryResult };
+  /** Writes a memory for the user; what it was is kept in its history. */
+  "reverie/memory/write": { params: WriteMemoryParams; result: WriteMemoryResult };
+  /** Deletes a memory and its line in the index; both are kept in the history. */
+  "reverie/memory/delete": { params: DeleteMemoryParams; result: Empty };
+  /** Finds memories by their words. */
+  "reverie/memory/search": { params: SearchMemoryParams; result: SearchMemoryResult };
+  /** Says why a memory was recalled for a message, or was not. */
+  "reverie/memory/explain": { params: ExplainMemoryParams; result: ExplainMemoryResult };
+  /** Lists the changes to what is remembered, with who made them and why. */
+  "reverie/memory/history": { params: MemoryHistoryParams; result: MemoryHistoryResult };
+  /** Takes back one change, a dream, or all changes since a time, byte for byte. */
+  "reverie/memory/undo": { params: UndoMemoryParams; result: UndoMemoryResult };
+  /** Lists what is wrong with what is remembered. */
+  "reverie/memory/lint": { params: LintMemoryParams; result: LintMemoryResult };
+  /** Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced. */
+  "reverie/instructions/reload": { params: ReloadInstructionsParams; result: ReloadInstructionsResult };
   /** Lists what runs beside the conversation: commands in the background. */
   "reverie/tasks/list": { params: ListTasksParams; result: ListTasksResult };
   /** Ends a task and all it has started; one that has ended already stays as it is. */
@@ -842,4 +1060,6 @@ export interface ServerRequests {
 export interface ServerNotifications {
   /** Tells what a session does, in order and without gaps. */
   "reverie/session/update": { params: SessionUpdateParams };
+  /** Tells that something was remembered, recalled, changed or taken back. */
+  "reverie/memory/event": { params: MemoryEventParams };
 }

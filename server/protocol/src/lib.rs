@@ -11,6 +11,7 @@ pub mod editor;
 pub mod error;
 pub mod history;
 pub mod info;
+pub mod memory;
 pub mod method;
 pub mod position;
 pub mod session;
@@ -40,6 +41,14 @@ pub use info::{
     Check, CheckStatus, CommandSource, DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult,
     ListCommandsParams, ListCommandsResult, ListModelsParams, ListModelsResult, Model, Repair, Setting,
     SlashCommand,
+};
+pub use memory::{
+    DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, InstructionFile, LintMemoryParams,
+    LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor, MemoryCandidate,
+    MemoryChange, MemoryEventFile, MemoryEventKind, MemoryEventParams, MemoryFinding, MemoryHistoryParams,
+    MemoryHistoryResult, MemoryHit, MemoryScope, ReadMemoryParams, ReadMemoryResult, RecallDecision,
+    ReloadInstructionsParams, ReloadInstructionsResult, SearchMemoryParams, SearchMemoryResult,
+    UndoMemoryParams, UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
 };
 pub use method::{
     ClientRequest, Direction, METHODS, Method, Notification, Request, ServerNotification, ServerRequest,

@@ -23,6 +23,13 @@ use crate::{
         DoctorParams, DoctorResult, GetSettingsParams, GetSettingsResult, ListCommandsParams,
         ListCommandsResult, ListModelsParams, ListModelsResult,
     },
+    memory::{
+        DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, LintMemoryParams, LintMemoryResult,
+        ListMemoriesParams, ListMemoriesResult, MemoryEventParams, MemoryHistoryParams, MemoryHistoryResult,
+        ReadMemoryParams, ReadMemoryResult, ReloadInstructionsParams, ReloadInstructionsResult,
+        SearchMemoryParams, SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams,
+        WriteMemoryResult,
+    },
     session::{
         CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult,
         NewSessionParams, NewSessionResult, PromptSessionParams, PromptSessionResult, RenameSessionParams,
@@ -307,6 +314,64 @@ methods! {
         example r#"{"folder": "/home/ada/engine", "trusted": true, "digest": "9f2c"}"#
             => r#"{"folder": "/home/ada/engine", "status": "trusted", "items": [], "digest": "9f2c"}"#;
 
+        /// Lists what is remembered of the project.
+        MemoryList = "reverie/memory/list": ListMemoriesParams => ListMemoriesResult,
+        errors [UNAVAILABLE],
+        example r#"{}"#
+            => r#"{"dir": "/home/ada/.claude/projects/-home-ada-engine/memory", "memories": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "name": "Deploys", "description": "We deploy on Fridays only", "type": "project", "scope": "private", "modifiedAt": "2026-03-01T09:30:00Z", "stale": false, "recalled": 2, "cited": 1}]}"#;
+
+        /// Returns a memory as its file is.
+        MemoryRead = "reverie/memory/read": ReadMemoryParams => ReadMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"path": "deploys.md"}"# => r#"{"content": "Fridays only."}"#;
+
+        /// Writes a memory for the user; what it was is kept in its history.
+        MemoryWrite = "reverie/memory/write": WriteMemoryParams => WriteMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"path": "deploys.md", "content": "Mondays only."}"#
+            => r#"{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"}"#;
+
+        /// Deletes a memory and its line in the index; both are kept in the history.
+        MemoryDelete = "reverie/memory/delete": DeleteMemoryParams => Empty,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"path": "deploys.md"}"# => r#"{}"#;
+
+        /// Finds memories by their words.
+        MemorySearch = "reverie/memory/search": SearchMemoryParams => SearchMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"query": "when can I ship?", "limit": 1}"#
+            => r#"{"hits": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "score": 3.5, "snippet": "Fridays only."}]}"#;
+
+        /// Says why a memory was recalled for a message, or was not.
+        MemoryExplain = "reverie/memory/explain": ExplainMemoryParams => ExplainMemoryResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
+            => r#"{"candidates": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "score": 3.5, "decision": "recalled", "reason": "it fits the message by “ship” (confidence 80 %)"}]}"#;
+
+        /// Lists the changes to what is remembered, with who made them and why.
+        MemoryHistory = "reverie/memory/history": MemoryHistoryParams => MemoryHistoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"limit": 1}"#
+            => r#"{"changes": [{"id": "0193", "path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "at": "2026-03-01T09:30:00Z", "by": "model", "why": "you asked to remember it", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "diff": "+Fridays only."}]}"#;
+
+        /// Takes back one change, a dream, or all changes since a time, byte for byte.
+        MemoryUndo = "reverie/memory/undo": UndoMemoryParams => UndoMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"changeId": "0193"}"#
+            => r#"{"undone": ["/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"]}"#;
+
+        /// Lists what is wrong with what is remembered.
+        MemoryLint = "reverie/memory/lint": LintMemoryParams => LintMemoryResult,
+        errors [UNAVAILABLE],
+        example r#"{}"#
+            => r#"{"findings": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/MEMORY.md", "line": 3, "code": "dead-link", "message": "there is no old.md", "fix": "remove the line"}]}"#;
+
+        /// Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced.
+        InstructionsReload = "reverie/instructions/reload": ReloadInstructionsParams => ReloadInstructionsResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
+            => r#"{"files": [{"path": "/home/ada/engine/CLAUDE.md", "memoryType": "project", "loadReason": "session_start"}]}"#;
+
         /// Lists what runs beside the conversation: commands in the background.
         TasksList = "reverie/tasks/list": ListTasksParams => ListTasksResult,
         errors [UNKNOWN_SESSION, INVALID_PARAMS],
@@ -376,6 +441,10 @@ methods! {
         /// Tells what a session does, in order and without gaps.
         SessionUpdate = "reverie/session/update": SessionUpdateParams,
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "turnId": "turn-1", "seq": 4, "update": {"kind": "textDelta", "text": "The parser "}}"#;
+
+        /// Tells that something was remembered, recalled, changed or taken back.
+        MemoryEvent = "reverie/memory/event": MemoryEventParams,
+        example r#"{"kind": "saved", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "turnId": "turn-1", "by": "model", "files": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "name": "Deploys", "type": "project", "reason": "you asked to remember it", "changeId": "0193"}]}"#;
     }
 }
 

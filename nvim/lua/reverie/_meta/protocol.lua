@@ -101,6 +101,9 @@
 ---@field parts reverie.ContextPart[] What uses it, by kind.
 ---@field ledger reverie.ContextChange[] Every change to the context so far, oldest first.
 
+---@class reverie.DeleteMemoryParams
+---@field path string Absolute, or relative to the memory directory.
+
 ---@class reverie.DeleteSessionParams
 ---@field sessionId string
 
@@ -148,6 +151,14 @@
 ---An object without fields.
 ---@class reverie.Empty
 
+---@class reverie.ExplainMemoryParams
+---@field sessionId string
+---@field turnId? string The last turn that recalled something, if absent.
+---@field query? string What would be recalled for this text now, instead of what was.
+
+---@class reverie.ExplainMemoryResult
+---@field candidates reverie.MemoryCandidate[] Best first.
+
 ---@alias reverie.ExportFormat 'markdown'|'json'
 
 ---@class reverie.ExportSessionParams
@@ -174,14 +185,30 @@
 ---@class reverie.GetTrustParams
 ---@field folder? string Absolute; the first workspace folder if absent.
 
+---@class reverie.InstructionFile
+---@field path string Absolute.
+---@field memoryType string `managed`, `user`, `project` or `local`.
+---@field loadReason string `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`.
+
 ---@class reverie.KeptFile
 ---@field path string Absolute.
 ---@field reason string
+
+---@class reverie.LintMemoryParams
+
+---@class reverie.LintMemoryResult
+---@field findings reverie.MemoryFinding[]
 
 ---@class reverie.ListCommandsParams
 
 ---@class reverie.ListCommandsResult
 ---@field commands reverie.SlashCommand[] In the order to show them.
+
+---@class reverie.ListMemoriesParams
+
+---@class reverie.ListMemoriesResult
+---@field dir string The memory directory, absolute.
+---@field memories reverie.Memory[] In the order of their paths.
 
 ---@class reverie.ListModelsParams
 
@@ -203,6 +230,73 @@
 
 ---@class reverie.ListTasksResult
 ---@field tasks reverie.Task[] Oldest first; those that run, and the latest that have ended.
+
+---@class reverie.Memory
+---@field path string Absolute.
+---@field name string
+---@field description string
+---@field type? string `user`, `feedback`, `project` or `reference`; null if the file says none of these.
+---@field scope reverie.MemoryScope
+---@field modifiedAt string RFC 3339.
+---@field stale boolean It names files that are not there any more.
+---@field recalled? number How often it was recalled.
+---@field cited? number How often an answer named it.
+
+---@alias reverie.MemoryActor 'recall'|'model'|'extraction'|'dream'|'user'|'team'
+
+---@class reverie.MemoryCandidate
+---@field path string Absolute.
+---@field score number
+---@field decision reverie.RecallDecision
+---@field reason string In words, with the parts of the score.
+
+---@class reverie.MemoryChange
+---@field id string
+---@field path string Absolute.
+---@field at string RFC 3339.
+---@field by reverie.MemoryActor
+---@field why string
+---@field sessionId? string
+---@field messageUuid? string The message that led to it.
+---@field diff string A unified diff.
+
+---@class reverie.MemoryEventFile
+---@field path string Absolute.
+---@field name string
+---@field type? string
+---@field reason string
+---@field changeId? string For `reverie/memory/undo`.
+---@field diff? string A unified diff.
+
+---@alias reverie.MemoryEventKind 'saved'|'updated'|'deleted'|'undone'|'recalled'|'stale'
+
+---@class reverie.MemoryEventParams
+---@field kind reverie.MemoryEventKind
+---@field sessionId? string
+---@field turnId? string
+---@field by reverie.MemoryActor
+---@field files reverie.MemoryEventFile[]
+
+---@class reverie.MemoryFinding
+---@field path string Absolute.
+---@field line number From 1.
+---@field code string Stable: `dead-link`, `secret`, …
+---@field message string
+---@field fix? string What would mend it, in words.
+
+---@class reverie.MemoryHistoryParams
+---@field path? string Of one file; absolute, or relative to the memory directory.
+---@field limit? number 50 if absent.
+
+---@class reverie.MemoryHistoryResult
+---@field changes reverie.MemoryChange[] Newest first.
+
+---@class reverie.MemoryHit
+---@field path string Absolute.
+---@field score number
+---@field snippet string
+
+---@alias reverie.MemoryScope 'private'|'team'|'agent'
 
 ---@alias reverie.MessageKind 'text'|'thinking'|'toolUse'|'toolResult'|'attachment'|'notice'
 
@@ -290,6 +384,20 @@
 ---@field start reverie.Position
 ---@field end reverie.Position
 
+---@class reverie.ReadMemoryParams
+---@field path string Absolute, or relative to the memory directory.
+
+---@class reverie.ReadMemoryResult
+---@field content string
+
+---@alias reverie.RecallDecision 'recalled'|'notSelected'|'overBudget'|'filtered'
+
+---@class reverie.ReloadInstructionsParams
+---@field sessionId string
+
+---@class reverie.ReloadInstructionsResult
+---@field files reverie.InstructionFile[] What the session goes by from its next request on, in the order it is sent.
+
 ---@class reverie.RenameSessionParams
 ---@field sessionId string
 ---@field title string
@@ -341,6 +449,13 @@
 ---@field role reverie.SearchRole
 ---@field timestamp string When it was said, in RFC 3339.
 ---@field snippet string The place in one line.
+
+---@class reverie.SearchMemoryParams
+---@field query string
+---@field limit? number 10 if absent.
+
+---@class reverie.SearchMemoryResult
+---@field hits reverie.MemoryHit[] Best first.
 
 ---Who said it.
 ---@alias reverie.SearchRole 'user'|'assistant'|'tool'
@@ -483,6 +598,16 @@
 ---@field code string Stable, for programs.
 ---@field message string For people.
 
+---One of the fields says what to take back.
+---@class reverie.UndoMemoryParams
+---@field changeId? string
+---@field dreamId? string
+---@field since? string RFC 3339: all that was changed since.
+
+---@class reverie.UndoMemoryResult
+---@field undone string[] What is again as it was; absolute.
+---@field kept? reverie.KeptFile[] What was changed since and therefore left alone.
+
 ---What happened.
 ---@alias reverie.Update reverie.Update.textDelta|reverie.Update.thinkingDelta|reverie.Update.toolStart|reverie.Update.toolProgress|reverie.Update.toolEnd|reverie.Update.usage|reverie.Update.context|reverie.Update.retry|reverie.Update.notice|reverie.Update.todo|reverie.Update.plan|reverie.Update.title|reverie.Update.turnEnd
 
@@ -564,6 +689,13 @@
 ---@field cacheReadTokens number
 ---@field cacheWriteTokens number
 
+---@class reverie.WriteMemoryParams
+---@field path string Absolute, or relative to the memory directory.
+---@field content string
+
+---@class reverie.WriteMemoryResult
+---@field path string Absolute.
+
 ---Every method of the protocol.
 ---@alias reverie.Method
 ---| '"reverie/session/new"' # Makes a session; nothing is written until its first prompt.
@@ -581,6 +713,16 @@
 ---| '"reverie/commands/list"' # Lists what a prompt may begin with: built-in commands, command files and skills.
 ---| '"reverie/trust/get"' # Says whether a folder is trusted, and what trusting it would let run.
 ---| '"reverie/trust/set"' # Trusts a folder as its files are now, or takes the trust back.
+---| '"reverie/memory/list"' # Lists what is remembered of the project.
+---| '"reverie/memory/read"' # Returns a memory as its file is.
+---| '"reverie/memory/write"' # Writes a memory for the user; what it was is kept in its history.
+---| '"reverie/memory/delete"' # Deletes a memory and its line in the index; both are kept in the history.
+---| '"reverie/memory/search"' # Finds memories by their words.
+---| '"reverie/memory/explain"' # Says why a memory was recalled for a message, or was not.
+---| '"reverie/memory/history"' # Lists the changes to what is remembered, with who made them and why.
+---| '"reverie/memory/undo"' # Takes back one change, a dream, or all changes since a time, byte for byte.
+---| '"reverie/memory/lint"' # Lists what is wrong with what is remembered.
+---| '"reverie/instructions/reload"' # Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced.
 ---| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background.
 ---| '"reverie/tasks/stop"' # Ends a task and all it has started; one that has ended already stays as it is.
 ---| '"reverie/context/report"' # Says what fills the context window and what changed it so far.
@@ -594,3 +736,4 @@
 ---| '"reverie/editor/symbols"' # Asks for a document's outline, or for the workspace's symbols by name.
 ---| '"reverie/document/save"' # Asks the client to save an open document that was clean before the agent's edit.
 ---| '"reverie/session/update"' # Tells what a session does, in order and without gaps.
+---| '"reverie/memory/event"' # Tells that something was remembered, recalled, changed or taken back.
