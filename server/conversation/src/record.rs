@@ -103,6 +103,9 @@ pub struct Prefix {
     pub tools: Value,
     /// The first user message, made by us.
     pub context: Vec<Block>,
+    /// Which files of instructions are in it, in the form of who reads them.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub instructions: Value,
 }
 
 /// Where a session was forked from.

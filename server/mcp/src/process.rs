@@ -161,7 +161,7 @@ async fn supervise(
         tokio::select! {
             status = child.wait() => break status,
             () = &mut listening, if !heard_all => heard_all = true,
-            () = stop.cancelled() => break end(&mut child, &group, listening.as_mut(), heard_all).await,
+            () = stop.cancelled() => break end(&mut child, &group, listening.as_mut(), &mut heard_all).await,
         }
     };
     // What it has started and left behind; this also closes its stderr.
@@ -178,14 +178,14 @@ async fn end(
     child: &mut Child,
     group: &Group,
     mut listening: Pin<&mut impl Future<Output = ()>>,
-    heard_all: bool,
+    heard_all: &mut bool,
 ) -> io::Result<ExitStatus> {
     for (patience, signal) in [(UNTIL_ASKED, Signal::TERM), (UNTIL_KILLED, Signal::KILL)] {
         let waiting = async {
             // A full pipe would keep it from ending.
             tokio::select! {
                 status = child.wait() => return status,
-                () = &mut listening, if !heard_all => {}
+                () = &mut listening, if !*heard_all => *heard_all = true,
             }
             child.wait().await
         };

@@ -141,6 +141,7 @@ const FILES: &[&str] = &[
     "managed-settings.json",
     "reverie-trust.json",
     "reverie-allowed.json",
+    "reverie-includes.json",
 ];
 
 const ENDINGS: &[&str] = &[".code-workspace", ".sublime-project"];

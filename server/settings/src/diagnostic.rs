@@ -2,6 +2,9 @@
 
 use std::{fmt, ops::Range, path::PathBuf};
 
+/// How the message ends of a file that cannot be read any more and could be before.
+pub(crate) const KEPT: &str = "; what it said before stays in force";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
@@ -39,6 +42,19 @@ pub struct Place {
     /// In bytes of UTF-8.
     pub start_byte: u32,
     pub end_byte: u32,
+}
+
+impl Diagnostic {
+    /// Whether something that restricts the agent may be lost by it: a file as a whole, or rules that deny or wall in.
+    pub fn may_loosen(&self) -> bool {
+        let restricts =
+            ["permissions.deny", "permissions.ask", "sandbox"].iter().any(|key| self.key.starts_with(key));
+        match self.severity {
+            Severity::Error => self.file.is_some() && !self.message.ends_with(KEPT),
+            Severity::Warning => restricts,
+            Severity::Hint => false,
+        }
+    }
 }
 
 impl fmt::Display for Diagnostic {

@@ -20,7 +20,13 @@ fn stamp(number: u32) -> Stamp {
 
 fn prefix() -> Prefix {
     let context = vec![Block::text("c")];
-    Prefix { model: "a/b".to_owned(), system: json!([{ "b": 0.1, "a": "s" }]), tools: json!([]), context }
+    Prefix {
+        model: "a/b".to_owned(),
+        system: json!([{ "b": 0.1, "a": "s" }]),
+        tools: json!([]),
+        context,
+        instructions: json!(null),
+    }
 }
 
 fn thread() -> Vec<Arc<crate::Message>> {

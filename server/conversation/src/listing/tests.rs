@@ -42,6 +42,7 @@ fn sessions_of_both_programs_are_listed_newest_first() {
         system: "s".repeat(200_000).into(),
         tools: Value::Null,
         context: vec![Block::text("<system-reminder>c</system-reminder>")],
+        instructions: serde_json::Value::Null,
     };
     transcript.append(&Record::Prefix(prefix)).unwrap();
     let text = format!("Please\n explain   {}", "the engine ".repeat(60));

@@ -47,6 +47,7 @@ fn records_have_claude_codes_shape() {
             system: json!([{ "text": "s" }]),
             tools: json!([]),
             context: vec![Block::text("c")],
+            instructions: serde_json::Value::Null,
         }),
         Record::Mode("plan".to_owned()),
         Record::ModelChoice("a/b".to_owned()),

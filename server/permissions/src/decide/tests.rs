@@ -213,6 +213,7 @@ fn accepting_edits_stops_at_whatever_another_program_obeys() {
             "Write @W/.claude.json",
             "Write @W/.claude/plugins/x.json",
             "Write @W/.claude/reverie-trust.json",
+            "Write @W/.claude/reverie-includes.json",
             "Write @W/new/HEAD",
             "Write @W/.config/nextest.toml",
             "Write @W/.github/workflows/test.yml",
@@ -237,6 +238,7 @@ fn accepting_edits_stops_at_whatever_another_program_obeys() {
             ASK   "Write @W/.claude.json": @W/.claude.json is protected: what `.claude.json` says may be run later
             ASK   "Write @W/.claude/plugins/x.json": @W/.claude/plugins/x.json is protected: what `.claude` says may be run later
             ASK   "Write @W/.claude/reverie-trust.json": @W/.claude/reverie-trust.json is protected: what `reverie-trust.json` says may be run later
+            ASK   "Write @W/.claude/reverie-includes.json": @W/.claude/reverie-includes.json is protected: what `reverie-includes.json` says may be run later
             ASK   "Write @W/new/HEAD": @W/new/HEAD is protected: what `head` says may be run later
             allow "Write @W/.config/nextest.toml": edits inside the workspace are accepted in this session
             allow "Write @W/.github/workflows/test.yml": edits inside the workspace are accepted in this session

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Files;
 use crate::{
     Diagnostic, Place, Severity,
+    diagnostic::KEPT,
     file::read_text,
     json::{self, Document},
 };
@@ -113,9 +114,10 @@ impl Layer {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Self> {
         let kept = kept.and_then(|text| json::parse(&text).ok());
-        if kept.is_some() {
-            message.push_str("; what it said before stays in force");
-        }
+        message.push_str(match kept {
+            Some(_) => KEPT,
+            None => "; none of its rules is in force, so every command asks until it is mended",
+        });
         let place = place.map(|range| Place::of(&self.document.text, &range));
         diagnostics.push(Diagnostic { severity: Severity::Error, ..self.at(place, "", message) });
         // What is said about the old text has no place in the new one.

@@ -202,7 +202,7 @@ fn a_torn_file_is_named_with_its_line_and_the_others_work() {
             permissions.defaultMode = "default" (default)
             sandbox.mainBash = false (default)
             sandbox.network = false (default)
-            !! home/.claude/settings.json:1:14-15 : not valid JSON: control character (\u0000-\u001F) found while parsing a string
+            !! home/.claude/settings.json:1:14-15 : not valid JSON: control character (\u0000-\u001F) found while parsing a string; none of its rules is in force, so every command asks until it is mended
             !! editor : expected an object
         "#]],
     );
@@ -220,7 +220,8 @@ fn what_is_no_text_file_is_refused() {
         Sources { environment: &environment, folder: Some(&folder), editor: None, command_line: None };
     let messages: Vec<String> =
         Settings::load(&sources).diagnostics.into_iter().map(|diagnostic| diagnostic.message).collect();
-    assert_eq!(messages, ["is not a regular file", "is not UTF-8 text"]);
+    let lost = "; none of its rules is in force, so every command asks until it is mended";
+    assert_eq!(messages, ["is not a regular file", "is not UTF-8 text"].map(|why| format!("{why}{lost}")));
 }
 
 /// Everything a hostile repository might try, in each place it can write to.
