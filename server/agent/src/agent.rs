@@ -22,13 +22,13 @@ use crate::{
     cleaner, commands,
     doctor::{self, Repair},
     event::AgentEvent,
-    files, git, report,
+    files, git, opening, report,
     session::{Session, State, checked_mode},
     shared::Shared,
     store::{self, OpenHere},
     types::{
-        AgentError, Check, ContextReport, Dependencies, ModelInfo, NewSession, Reach, Resumed, SessionPage,
-        SettingValue, SlashCommand,
+        AgentError, Check, ContextReport, Dependencies, InstructionFile, ModelInfo, NewSession, Reach,
+        Resumed, SessionPage, SettingValue, SlashCommand,
     },
 };
 
@@ -283,6 +283,13 @@ impl Agent {
         report::context(&*self.session(id)?)
     }
 
+    /// Reads CLAUDE.md files and the index of memories anew, for the next request.
+    pub fn reload_instructions(self: &Arc<Self>, id: &SessionId) -> Result<Vec<InstructionFile>, AgentError> {
+        let session = self.session(id)?;
+        let _alone = self.alone_in(&session)?;
+        Ok(opening::reload(&session))
+    }
+
     /// What a prompt may begin with.
     pub fn commands(&self) -> Vec<SlashCommand> {
         commands::list(&self.shared, &self.default_folder())
@@ -334,6 +341,9 @@ impl Agent {
     }
 
     fn keep_open(self: &Arc<Self>, session: Arc<Session>) {
+        if let Some(memories) = session.memories() {
+            memories.wake(&self.shared.frontend);
+        }
         self.open().insert(session.id.clone(), session);
         let agent = Arc::downgrade(self);
         self.cleaner.get_or_init(|| AbortOnDropHandle::new(tokio::spawn(cleaner::run(agent))));
@@ -367,7 +377,7 @@ impl Agent {
         }
     }
 
-    fn default_folder(&self) -> PathBuf {
+    pub(crate) fn default_folder(&self) -> PathBuf {
         self.shared.workspace.roots().into_iter().next().unwrap_or_else(|| PathBuf::from("/"))
     }
 

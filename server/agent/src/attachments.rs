@@ -10,7 +10,7 @@ use permissions::Mode;
 use workspace::{Encoding, Range, Workspace};
 
 use crate::{
-    commands,
+    commands, instructions, recall,
     session::Session,
     turn::Turn,
     types::{AgentError, Prompt, PromptPart},
@@ -95,6 +95,7 @@ fn read_and_attach(session: &Session, prompt: &Prompt) {
     let mut room = SHOWN_CHARS;
     for part in &prompt.parts {
         if let PromptPart::Mention { path, range } = part {
+            session.state().mentioned.push(path.clone());
             let Mention { text, blocks } = mention(&session.shared.workspace, path, *range, &mut room);
             session.attach("mention", fragment::reminder(&text, MENTION_BYTES * 2));
             if !blocks.is_empty() {
@@ -108,17 +109,26 @@ fn read_and_attach(session: &Session, prompt: &Prompt) {
     }
 }
 
-/// Takes prompts typed during the turn into it: they are answered with the next request.
+/// Takes prompts typed during the turn into it: they are answered with the next request. Reminders come with them.
 pub(crate) async fn join_queued(turn: &mut Turn) {
     loop {
-        let Some(queued) = turn.session.state().queue.pop_front() else { return };
+        let Some(queued) = turn.session.state().queue.pop_front() else { break };
         turn.session.state().joined.push(queued.turn.clone());
         // Was checked when it was queued.
         if let Ok(blocks) = content(&queued.prompt) {
             turn.session.append_user(blocks);
             turn.session.record(&Record::Dequeued { turn: queued.turn });
+            turn.recalls.extend(recall::begin(&turn.session, &turn.id, &words(&queued.prompt)));
             attach(&turn.session, queued.prompt).await;
         }
+    }
+    let mentioned = std::mem::take(&mut turn.session.state().mentioned);
+    for path in mentioned {
+        instructions::touched(&turn.session, &path).await;
+    }
+    let reminders = std::mem::take(&mut turn.session.state().reminders);
+    for (kind, text) in reminders {
+        turn.session.attach(kind, text);
     }
 }
 

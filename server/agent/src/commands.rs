@@ -10,7 +10,7 @@ use skills::Library;
 use crate::{
     doctor,
     event::{AgentEvent, ContextLevel},
-    extensions, report,
+    extensions, opening, report,
     session::Session,
     shared::Shared,
     store,
@@ -23,6 +23,9 @@ const EXPANSION_CAP: usize = 100_000;
 /// Sessions that `/resume` shows.
 const RECENT: usize = 10;
 
+/// Memories that `/memory` shows.
+const RECENT_MEMORIES: usize = 50;
+
 /// The subtype of what a built-in command said.
 const LOCAL: &str = "local_command";
 
@@ -32,6 +35,12 @@ const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Context, "context", None, "Shows what fills the context window"),
     (BuiltIn::Cost, "cost", None, "Shows what this session cost, by model"),
     (BuiltIn::Doctor, "doctor", None, "Examines the installation"),
+    (
+        BuiltIn::Memory,
+        "memory",
+        Some("[reload]"),
+        "Shows what is remembered and which instructions are in force",
+    ),
     (BuiltIn::Mcp, "mcp", None, "Shows the MCP servers and their tools"),
     (BuiltIn::Mode, "mode", Some("default | acceptEdits | plan"), "Shows or sets the permission mode"),
     (BuiltIn::Model, "model", Some("[provider/model]"), "Shows or sets the model"),
@@ -45,6 +54,7 @@ pub(crate) enum BuiltIn {
     Context,
     Cost,
     Doctor,
+    Memory,
     Mcp,
     Mode,
     Model,
@@ -165,6 +175,7 @@ impl Spoken {
     /// Whether it changes the conversation, and so cannot run beside a turn.
     pub fn needs_quiet(&self) -> bool {
         self.command == BuiltIn::Clear
+            || (self.command == BuiltIn::Memory && !self.arguments.trim().is_empty())
     }
 
     /// Runs the command and keeps what it said with the session; never sent to a model. May read files.
@@ -198,9 +209,51 @@ impl Spoken {
                 session.configure(Some(&self.arguments), None)?;
                 Ok(format!("From the next prompt on {} answers.", self.arguments))
             }
+            BuiltIn::Memory => memory(session, self.arguments.trim()),
             BuiltIn::Resume => resume(session),
         }
     }
+}
+
+/// What is remembered, and which files of instructions the session goes by.
+fn memory(session: &Arc<Session>, arguments: &str) -> Result<String, AgentError> {
+    let is_begun = session.state().rendered.is_some();
+    let files = match arguments {
+        "" if is_begun => session.instructions().files(),
+        "" | "reload" => opening::reload(session),
+        other => {
+            return Err(AgentError::Invalid(format!(
+                "/memory {other} means nothing; /memory reload reads anew"
+            )));
+        }
+    };
+    let mut text = String::new();
+    if session.state().rendered.is_none() {
+        text.push_str("Instructions are read with the first prompt.\n");
+    } else if files.is_empty() {
+        text.push_str("No instructions are in force: no CLAUDE.md was found.\n");
+    } else {
+        text.push_str("Instructions in force:\n");
+    }
+    for file in files {
+        let _infallible = writeln!(text, "- {} ({}, {})", file.path.display(), file.source, file.reason);
+    }
+    let Some(memories) = session.memories() else {
+        text.push_str("\nMemory is switched off.");
+        return Ok(text);
+    };
+    let remembered = memories.store.memories();
+    let noun = if remembered.len() == 1 { "memory" } else { "memories" };
+    let directory = memories.directory().display();
+    let _infallible = writeln!(text, "\n{} {noun} in {directory}", remembered.len());
+    for memory in remembered.iter().take(RECENT_MEMORIES) {
+        let said = if memory.description.is_empty() { &memory.name } else { &memory.description };
+        let _infallible = writeln!(text, "- {}: {said}", memory.path);
+    }
+    if let Some(more) = remembered.len().checked_sub(RECENT_MEMORIES).filter(|more| *more > 0) {
+        let _infallible = writeln!(text, "- and {more} more");
+    }
+    Ok(text)
 }
 
 fn help(commands: &[SlashCommand]) -> String {
@@ -214,6 +267,7 @@ fn help(commands: &[SlashCommand]) -> String {
 
 fn clear(session: &Arc<Session>) -> String {
     session.rewind_to(0);
+    opening::reload(session);
     let detail = "the conversation begins anew; what was said stays in the transcript as a branch";
     session.emit(
         None,

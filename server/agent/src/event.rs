@@ -1,6 +1,6 @@
 //! What a session tells whoever watches it, in order.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use conversation::{SessionId, Usage};
 use serde_json::Value;
@@ -116,4 +116,46 @@ pub enum TurnStop {
     Refused,
     Blocked,
     Error,
+}
+
+/// What happened to what is remembered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryEvent {
+    pub kind: MemoryEventKind,
+    /// Absent where no session had to do with it.
+    pub session: Option<SessionId>,
+    pub turn: Option<TurnId>,
+    pub by: MemoryActor,
+    pub files: Vec<MemoryFile>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryEventKind {
+    Recalled,
+    Saved,
+    Updated,
+    Deleted,
+    Undone,
+}
+
+/// Who did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryActor {
+    Recall,
+    Model,
+    Extraction,
+    Dream,
+    User,
+    Team,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryFile {
+    pub path: PathBuf,
+    pub name: String,
+    pub kind: Option<memory::Kind>,
+    pub reason: String,
+    /// What takes it back.
+    pub change: Option<String>,
+    pub diff: Option<String>,
 }

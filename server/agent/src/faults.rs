@@ -1,27 +1,41 @@
 //! Points at which tests let the server fail, to see that nothing else does.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// Does nothing unless a test put something in. A point has the name of what runs there: `tool Read`, `turn`.
 #[derive(Clone, Default)]
-pub struct Faults(Option<Arc<Fault>>);
+pub struct Faults {
+    at: Option<Arc<Fault>>,
+    patience: Option<Duration>,
+}
 
 type Fault = dyn Fn(&str) + Send + Sync;
 
 impl Faults {
     pub fn new(at: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(at)))
+        Self { at: Some(Arc::new(at)), patience: None }
+    }
+
+    /// Waits so long for what a request takes along if it is there in time: what a test sees must not depend on how busy
+    /// the machine is.
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
     }
 
     pub fn reach(&self, point: &str) {
-        if let Some(at) = &self.0 {
+        if let Some(at) = &self.at {
             at(point);
         }
+    }
+
+    pub fn patience(&self, usual: Duration) -> Duration {
+        self.patience.unwrap_or(usual)
     }
 }
 
 impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Faults(some)" } else { "Faults(none)" })
+        f.write_str(if self.at.is_some() { "Faults(some)" } else { "Faults(none)" })
     }
 }

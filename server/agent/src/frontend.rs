@@ -7,11 +7,14 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tools::{EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, SymbolQuery};
 
-use crate::event::SessionEvent;
+use crate::event::{MemoryEvent, SessionEvent};
 
 pub trait Frontend: Send + Sync {
     /// Takes an event; never blocks, never reorders.
     fn event(&self, event: SessionEvent);
+
+    /// Takes word of what is remembered; never blocks.
+    fn memory_event(&self, event: MemoryEvent);
 
     /// Asks the user. Resolves to a denial where nobody can answer.
     fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer>;

@@ -14,10 +14,13 @@ mod files;
 pub mod frontend;
 mod git;
 mod history;
+mod instructions;
+mod memories;
 mod opening;
 mod project_state;
 mod prompt;
 mod query_loop;
+mod recall;
 mod repeats;
 mod report;
 mod session;
@@ -38,9 +41,14 @@ pub use conversation::{
     Branch, Format as ExportFormat, Hit as SearchHit, Query as SearchQuery, Repair as Repaired,
     Speaker as SearchRole, Strategy,
 };
-pub use event::{AgentEvent, ContextLevel, NoticeLevel, SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop};
+pub use event::{
+    AgentEvent, ContextLevel, MemoryActor, MemoryEvent, MemoryEventKind, MemoryFile, NoticeLevel,
+    SessionEvent, TodoItem, TurnEnd, TurnId, TurnStop,
+};
 pub use faults::Faults;
 pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion};
+pub use memories::{HistoryEntry, ListedMemories, MemoryHit, UndoneMemories};
+pub use memory::{history::Target as UndoTarget, recall::Decision as RecallDecision};
 pub use settings::{Trust, TrustState};
 pub use tasks::Task;
 pub use tools::{
@@ -48,7 +56,7 @@ pub use tools::{
     shell::JobStatus,
 };
 pub use types::{
-    Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, LedgerEntry,
-    ModelInfo, NewSession, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage, SessionSummary,
-    SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand,
+    Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, InstructionFile,
+    LedgerEntry, ModelInfo, NewSession, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage,
+    SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand,
 };

@@ -2,12 +2,14 @@
 //! resume, sent byte for byte until the model changes.
 
 use std::{
+    path::Path,
     sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use context::budget::{Budget, Level};
-use conversation::{Prefix, Record};
+use conversation::{Block, Prefix, Record};
+use memory::instructions::Reason;
 use model::{ModelError, Provider, ToolDefinition, catalogue::ModelSpec};
 use settings::Settings;
 use tools::{Needs, Tool, Toolbox};
@@ -16,9 +18,9 @@ use crate::{
     event::{AgentEvent, ContextLevel, NoticeLevel, TurnId},
     extensions,
     frontend::Offers,
-    prompt,
+    instructions, prompt,
     session::{Opening, Rendered, Session},
-    types::LedgerEntry,
+    types::{InstructionFile, LedgerEntry},
     web_search::WebSearch,
 };
 
@@ -49,24 +51,25 @@ pub(crate) async fn prepare(
             }
             Ok((spec, _)) => {
                 let detail = format!("{} answers instead of {}", spec.id(), rendered.model);
-                announce_break(session, turn, "model", detail);
+                announce_break(session, Some(turn), "model", detail);
             }
             Err(error) if wanted.is_some() => return Err(error),
             Err(error) => {
                 let text =
                     format!("this session ran on {}, which cannot be used now ({error})", rendered.model);
-                announce_break(session, turn, "model", text.clone());
+                announce_break(session, Some(turn), "model", text.clone());
                 session.notice(Some(turn), NoticeLevel::Warning, text);
             }
         }
     }
     if std::mem::take(&mut session.state().opening_is_stale) {
         let detail = "the session was begun by another release, whose opening this one cannot send";
-        announce_break(session, turn, "opening", detail.to_owned());
+        announce_break(session, Some(turn), "opening", detail.to_owned());
     }
     let (spec, provider) = models.resolve(wanted.as_deref())?;
     let toolbox = toolbox(session, &spec, &provider, external);
-    let prefix = render(session, settings, &spec, &toolbox).await?;
+    let mut prefix = render(session, settings, &spec, &toolbox).await?;
+    prefix.instructions = session.instructions().to_value();
     session.record(&Record::Prefix(prefix.clone()));
     let rendered = Rendered::of(&prefix).ok_or_else(|| ModelError::Fatal {
         code: "internal",
@@ -100,17 +103,17 @@ fn with_new_tools(session: &Arc<Session>, turn: &TurnId, rendered: Rendered, too
     if new.is_empty() {
         return rendered;
     }
-    announce_break(session, turn, "tools", format!("new tools: {}", new.join(", ")));
+    announce_break(session, Some(turn), "tools", format!("new tools: {}", new.join(", ")));
     let more = definitions(toolbox.iter().filter(|tool| new.contains(&tool.name())));
     let tools: Arc<[ToolDefinition]> = rendered.tools.iter().cloned().chain(more).collect();
     let rendered = Rendered { tools, ..rendered };
-    session.record(&Record::Prefix(rendered.to_prefix()));
+    session.record(&Record::Prefix(rendered.to_prefix(session.instructions().to_value())));
     session.state().rendered = Some(rendered.clone());
     rendered
 }
 
 /// Tells that the next request is not served from the cache, and why.
-fn announce_break(session: &Session, turn: &TurnId, layer: &str, detail: String) {
+pub(crate) fn announce_break(session: &Session, turn: Option<&TurnId>, layer: &str, detail: String) {
     session.state().ledger.push(LedgerEntry {
         at: jiff::Timestamp::now(),
         layer: layer.to_owned(),
@@ -119,7 +122,7 @@ fn announce_break(session: &Session, turn: &TurnId, layer: &str, detail: String)
         cache_kept: false,
     });
     let layer = layer.to_owned();
-    session.emit(Some(turn), AgentEvent::Context { layer, detail, tokens_freed: 0, cache_kept: false });
+    session.emit(turn, AgentEvent::Context { layer, detail, tokens_freed: 0, cache_kept: false });
 }
 
 /// What the model is told of the tools.
@@ -169,6 +172,9 @@ async fn render(
                     false
                 }
             });
+        if let Some(memories) = session.memories().filter(|_| memory_dir.is_some()) {
+            memories.keep_watching(&session.shared.frontend);
+        }
         let mut skills = session.shared.library(&session.cwd).skills;
         skills.retain(|skill| !skill.user_only && !skill.untrusted);
         let offers = session.shared.frontend.offers();
@@ -176,6 +182,7 @@ async fn render(
             toolbox.iter().filter(|tool| is_offered(&***tool, offers, !skills.is_empty())).collect();
         prompt::render(&prompt::Inputs {
             cwd: &session.cwd,
+            memory: memory_dir.map(|directory| memory_section(&session, &settings, directory)),
             memory_dir,
             shell: session.shared.environment.get("SHELL").unwrap_or("/bin/sh"),
             settings: &settings,
@@ -183,6 +190,7 @@ async fn render(
             tools: definitions(offered),
             skills: &skills,
             git,
+            instructions: &instructions::load(&session, Reason::SessionStart),
             today: jiff::Zoned::now().date(),
         })
     });
@@ -190,6 +198,37 @@ async fn render(
         tracing::error!(%error, "rendering the opening panicked");
         ModelError::Fatal { code: "internal", message: "the system prompt could not be rendered".to_owned() }
     })
+}
+
+/// Reads CLAUDE.md files and the index anew. Where that changes what is sent, the cache is broken, and it is said. Reads
+/// files.
+pub(crate) fn reload(session: &Arc<Session>) -> Vec<InstructionFile> {
+    let pieces = instructions::load(session, Reason::SessionStart);
+    let today = jiff::Zoned::now().date();
+    let text = prompt::first_message(&pieces, session.memory_dir.as_deref(), today);
+    let context: Arc<[Block]> = [Block::text(text)].into();
+    let changed = match &mut session.state().rendered {
+        Some(rendered) if rendered.context != context => {
+            rendered.context = context;
+            true
+        }
+        _ => false,
+    };
+    if changed {
+        let detail = "instructions and the index of memories were read anew".to_owned();
+        announce_break(session, None, "instructions", detail);
+    }
+    session.keep_opening();
+    session.instructions().files()
+}
+
+/// What the model is told about memory: the same for all sessions in one directory.
+fn memory_section(session: &Session, settings: &Settings, directory: &Path) -> String {
+    let environment = &session.shared.environment;
+    let searches = settings.features(environment).search_past_context;
+    let transcripts = searches.then(|| session.project_dir());
+    let guidelines = settings.memory_guidelines(environment);
+    memory::rules::section(directory, transcripts.as_deref(), guidelines.as_deref())
 }
 
 pub(crate) fn budget(spec: &ModelSpec) -> Budget {

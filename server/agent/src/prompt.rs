@@ -8,19 +8,17 @@ use std::{fs::File, io::Read, path::Path};
 use context::fragment;
 use conversation::{Block, Prefix};
 use jiff::civil::Date;
+use markdown::hidden;
+use memory::{index, instructions::Piece};
 use model::{SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use serde_json::Value;
 use settings::Settings;
 use skills::Skill;
 
-use crate::git::GitState;
+use crate::{git::GitState, instructions};
 
 /// Larger instruction files are still sent whole; beyond this they are cut, so that a stray dump cannot fill the window.
 const INSTRUCTIONS_CAP: usize = 200_000;
-
-/// MEMORY.md is an index: what does not fit here does not belong in it.
-const INDEX_LINES: usize = 200;
-const INDEX_BYTES: usize = 25_000;
 
 /// Skills that are listed, and how much of each one's description.
 const SKILLS: usize = 100;
@@ -28,7 +26,8 @@ const SKILL_BYTES: usize = 400;
 
 pub(crate) struct Inputs<'a> {
     pub cwd: &'a Path,
-    /// `None` where memory is switched off.
+    /// What it is told about memory; `None` where that is switched off.
+    pub memory: Option<String>,
     pub memory_dir: Option<&'a Path>,
     pub shell: &'a str,
     pub settings: &'a Settings,
@@ -36,16 +35,18 @@ pub(crate) struct Inputs<'a> {
     pub tools: Vec<ToolDefinition>,
     pub skills: &'a [Skill],
     pub git: Option<GitState>,
+    pub instructions: &'a [Piece],
     pub today: Date,
 }
 
-/// Renders everything; reads CLAUDE.md and MEMORY.md.
+/// Renders everything; reads MEMORY.md.
 pub(crate) fn render(inputs: &Inputs<'_>) -> Prefix {
     Prefix {
         model: inputs.model.id(),
         system: serde_json::to_value(system(inputs)).unwrap_or(Value::Null),
         tools: serde_json::to_value(&inputs.tools).unwrap_or(Value::Null),
-        context: vec![Block::text(first_message(inputs))],
+        context: vec![Block::text(first_message(inputs.instructions, inputs.memory_dir, inputs.today))],
+        instructions: Value::Null,
     }
 }
 
@@ -53,7 +54,7 @@ fn system(inputs: &Inputs<'_>) -> Vec<SystemBlock> {
     let identity =
         inputs.settings.system_prompt.as_deref().unwrap_or(include_str!("prompts/system.md")).trim_end();
     let mut dynamic = vec![environment(inputs)];
-    dynamic.extend(inputs.memory_dir.map(memory));
+    dynamic.extend(inputs.memory.clone());
     if !inputs.skills.is_empty() {
         dynamic.push(skills(inputs.skills));
     }
@@ -94,15 +95,6 @@ fn environment(inputs: &Inputs<'_>) -> String {
     text
 }
 
-fn memory(directory: &Path) -> String {
-    format!(
-        "# Memory\nMemory directory: {}\nWhat the user asks you to remember goes there: one topic a file, Markdown with frontmatter \
-         (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. \
-         The directory exists. Update a file that already covers the topic instead of adding one.",
-        directory.display()
-    )
-}
-
 /// One line each: what a skill says in full is read when it is used.
 fn skills(skills: &[Skill]) -> String {
     let mut text =
@@ -132,21 +124,24 @@ fn git_section(git: &GitState) -> String {
     text
 }
 
-fn first_message(inputs: &Inputs<'_>) -> String {
+/// Instructions, the index of memories and the date. Reads MEMORY.md.
+pub(crate) fn first_message(pieces: &[Piece], memory_dir: Option<&Path>, today: Date) -> String {
     let mut body = include_str!("prompts/context.md").trim_end().to_owned();
-    for name in ["CLAUDE.md", ".claude/CLAUDE.md"] {
-        if let Some(text) = read_below(inputs.cwd, name, INSTRUCTIONS_CAP) {
-            body.push_str("\n\n");
-            body.push_str(&fragment::file_fragment(&inputs.cwd.join(name), "project instructions", &text));
-        }
+    for piece in pieces {
+        body.push_str("\n\n");
+        body.push_str(&instructions::render(piece));
     }
-    if let Some(dir) = inputs.memory_dir
-        && let Some(text) = read_below(dir, "MEMORY.md", 10 * INDEX_BYTES)
+    if let Some(dir) = memory_dir
+        && let Some(text) = read_below(dir, index::NAME, 10 * index::BYTES)
     {
         body.push_str("\n\n");
-        body.push_str(&fragment::file_fragment(&dir.join("MEMORY.md"), "memory index", &cut_index(&text)));
+        body.push_str(&fragment::file_fragment(
+            &dir.join(index::NAME),
+            "memory index",
+            &index::cut(&hidden::shown(&text)),
+        ));
     }
-    body.push_str(&format!("\n\nToday is {}.", inputs.today));
+    body.push_str(&format!("\n\nToday is {today}."));
     fragment::reminder(&body, 2 * INSTRUCTIONS_CAP)
 }
 
@@ -164,28 +159,6 @@ fn read_below(folder: &Path, name: &str, cap: usize) -> Option<String> {
         return None;
     }
     Some(fragment::capped(&String::from_utf8_lossy(&bytes), cap))
-}
-
-fn cut_index(text: &str) -> String {
-    let mut kept = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let limit = if number >= INDEX_LINES {
-            Some(format!("{INDEX_LINES} lines"))
-        } else if kept.len() + line.len() + 1 > INDEX_BYTES {
-            Some(format!("{INDEX_BYTES} bytes"))
-        } else {
-            None
-        };
-        if let Some(limit) = limit {
-            kept.push_str(&format!(
-                "(the index goes on beyond its limit of {limit}: shorten lines, merge topics or remove entries)\n"
-            ));
-            break;
-        }
-        kept.push_str(line);
-        kept.push('\n');
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use model::{ModelError, QuerySource, Request};
 use crate::{
     attachments,
     event::{NoticeLevel, TurnEnd, TurnStop},
-    opening,
+    opening, recall,
     session::Opening,
     spend,
     stream::{self, Failure, Response},
@@ -32,6 +32,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             turn.refresh();
         }
         attachments::join_queued(turn).await;
+        turn.recall().await;
         if let Some(end) = over_limit(turn) {
             return end;
         }
@@ -55,6 +56,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             turn.continuations = 0;
             continue;
         }
+        recall::count_citations(&turn.session, &said(&response));
         match response.stop_reason {
             StopReason::MaxTokens if turn.continuations < CONTINUATIONS => {
                 turn.continuations += 1;
@@ -87,6 +89,7 @@ fn request(turn: &Turn) -> Request {
         tools: Arc::clone(&rendered.tools),
         messages: messages(turn),
         max_tokens: spec.max_output_tokens.min(OUTPUT_TOKENS),
+        output_schema: None,
         source: QuerySource::Main,
     }
 }
@@ -176,6 +179,15 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         return Some(turn.end(TurnStop::Blocked));
     }
     None
+}
+
+/// The words of a response.
+fn said(response: &Response) -> String {
+    let texts = response.blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn record(turn: &Turn, response: &Response) {

@@ -6,7 +6,7 @@ use context::estimate;
 use conversation::{Block, Body, Message, ResultContent};
 
 use crate::{
-    opening,
+    opening, recall,
     session::Session,
     shared::Shared,
     types::{AgentError, ContextReport, ModelInfo, SettingValue, ShownKind, ShownMessage, ShownRole},
@@ -103,7 +103,7 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
 }
 
 fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {
-    let (mut user, mut assistant, mut results, mut attachments) = (0, 0, 0, 0);
+    let (mut user, mut assistant, mut results, mut memories, mut attachments) = (0, 0, 0, 0, 0);
     for message in thread {
         match &message.body {
             Body::User { content } => {
@@ -115,7 +115,10 @@ fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {
                 }
             }
             Body::Assistant { content, .. } => assistant += estimate::tokens_of_blocks(content),
-            Body::Attachment(attachment) => attachments += estimate::tokens_of_text(&attachment.text),
+            Body::Attachment(attachment) => {
+                let part = if attachment.kind == recall::KIND { &mut memories } else { &mut attachments };
+                *part += estimate::tokens_of_text(&attachment.text);
+            }
             Body::System { .. } => {}
         }
     }
@@ -123,6 +126,7 @@ fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {
         ("user messages", user),
         ("assistant messages", assistant),
         ("tool results", results),
+        ("memories", memories),
         ("attachments", attachments),
     ]
     .into_iter()

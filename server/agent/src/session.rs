@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use model::{Provider, SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use permissions::{Mode, Rule};
 use sandbox::{Network, Walls};
+use serde_json::Value;
 use settings::Settings;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -31,11 +32,13 @@ use crate::{
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
     history::History,
+    instructions::{self, Sheet},
+    memories::Memories,
     project_state,
     repeats::Repeats,
     shared::Shared,
     spend, store,
-    types::{AgentError, LedgerEntry, Prompt},
+    types::{AgentError, LedgerEntry, Prompt, RecallReport},
     web_search,
 };
 
@@ -44,6 +47,7 @@ pub(crate) struct Session {
     pub cwd: PathBuf,
     /// `None` where memory is switched off.
     pub memory_dir: Option<PathBuf>,
+    memories: Option<Arc<Memories>>,
     pub shared: Arc<Shared>,
     pub transcript: Transcript,
     pub reads: Arc<ReadState>,
@@ -51,6 +55,9 @@ pub(crate) struct Session {
     pub shell: Arc<Shell>,
     pub todos: Arc<Todos>,
     pub history: History,
+    instructions: Mutex<Sheet>,
+    /// Held while instructions are looked for.
+    pub touching: Mutex<()>,
     /// Read while the user still types; taken by the first turn.
     pub git: Mutex<Option<JoinHandle<Option<GitState>>>>,
     state: Mutex<State>,
@@ -74,6 +81,12 @@ pub(crate) struct State {
     /// Turns that were cancelled while they waited; they end with the running one.
     pub dropped: Vec<TurnId>,
     pub ledger: Vec<LedgerEntry>,
+    /// What was thought about the latest messages, oldest first.
+    pub recalls: VecDeque<RecallReport>,
+    /// What the next request is to tell the model, as kind and text: a turn that runs takes it at its next round.
+    pub reminders: Vec<(&'static str, String)>,
+    /// Files that the user has mentioned, for which instructions may wait.
+    pub mentioned: Vec<PathBuf>,
     /// What was wrong with the settings and was said already.
     pub told: HashSet<String>,
     /// The transcript's opening could not be used by this release.
@@ -122,8 +135,9 @@ impl Rendered {
         })
     }
 
-    pub fn to_prefix(&self) -> Prefix {
+    pub fn to_prefix(&self, instructions: Value) -> Prefix {
         Prefix {
+            instructions,
             model: self.model.clone(),
             system: serde_json::to_value(&*self.system).unwrap_or_default(),
             tools: serde_json::to_value(&*self.tools).unwrap_or_default(),
@@ -211,12 +225,14 @@ impl Session {
         state: State,
         checkpoints: Vec<Entry>,
     ) -> Arc<Self> {
-        let memory = settings.auto_memory(&shared.environment);
+        let memory_dir =
+            settings.auto_memory(&shared.environment).then(|| settings.memory_dir(&shared.environment, &cwd));
         let history = History::new(shared.checkpoints(&cwd), shared.workspace.clone(), checkpoints);
         let session = Arc::new(Self {
             shell: Shell::within(cwd.clone(), surroundings(&shared, settings, &id, &cwd)),
             id,
-            memory_dir: memory.then(|| settings.memory_dir(&shared.environment, &cwd)),
+            memories: memory_dir.as_deref().map(|directory| shared.memories(directory)),
+            memory_dir,
             cwd,
             shared,
             transcript,
@@ -224,11 +240,32 @@ impl Session {
             repeats: Repeats::default(),
             todos: Todos::new(),
             history,
+            instructions: Mutex::default(),
+            touching: Mutex::default(),
             git: Mutex::new(None),
             state: Mutex::new(state),
         });
         session.shared.opened(&session);
         session
+    }
+
+    /// What is remembered of the project; `None` where memory is switched off.
+    pub fn memories(&self) -> Option<Arc<Memories>> {
+        self.memories.clone()
+    }
+
+    /// Which files of instructions it goes by.
+    pub fn instructions(&self) -> MutexGuard<'_, Sheet> {
+        self.instructions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the opening down anew, because more instructions have come into force.
+    pub fn keep_opening(&self) {
+        let sheet = self.instructions().to_value();
+        let rendered = self.state().rendered.clone();
+        if let Some(rendered) = rendered {
+            self.record(&Record::Prefix(rendered.to_prefix(sheet)));
+        }
     }
 
     /// How far tools may go without asking.
@@ -284,6 +321,7 @@ impl Session {
         };
         self.report_write(written);
         self.todos.set(store::last_todos(&self.state().thread));
+        instructions::settle(self);
     }
 
     /// Goes on with another thread of the transcript; `added` are those of its messages that are not in it yet.
@@ -299,6 +337,7 @@ impl Session {
         };
         self.report_write(written);
         self.todos.set(store::last_todos(&self.state().thread));
+        instructions::settle(self);
     }
 
     /// Adds to what the session has used, and writes it down. `fee`: US dollars besides what the tokens cost.

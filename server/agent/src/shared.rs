@@ -21,6 +21,7 @@ use crate::{
     extensions::Extensions,
     faults::Faults,
     frontend::Frontend,
+    memories::Memories,
     session::Session,
     spend::Spend,
     store,
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     asked: Mutex<HashSet<String>>,
     /// By where they keep it, and the folders they watch.
     keepers: Mutex<HashMap<(PathBuf, Vec<PathBuf>), Keeper>>,
+    /// By their directories.
+    memories: Mutex<HashMap<PathBuf, Arc<Memories>>>,
     command_line_settings: Option<Value>,
     editor_settings: Mutex<Option<Value>>,
     /// Keeps the last good text of each file in force while it is torn.
@@ -73,6 +76,7 @@ impl Shared {
             search: Mutex::default(),
             asked: Mutex::default(),
             keepers: Mutex::default(),
+            memories: Mutex::default(),
             settings_files: settings::Cache::default(),
             faults,
             environment,
@@ -145,6 +149,13 @@ impl Shared {
             Keeper { tracker: Arc::new(Tracker::new(Arc::clone(&store), config)), store }
         });
         keeper.clone()
+    }
+
+    /// What is remembered in a directory; one for all sessions that share it.
+    pub fn memories(&self, directory: &Path) -> Arc<Memories> {
+        let mut known = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let memories = known.entry(directory.to_owned());
+        Arc::clone(memories.or_insert_with(|| Arc::new(Memories::new(directory.to_owned()))))
     }
 
     /// Searches as many sessions as it should. The index is brought up to date first: only what was said since the

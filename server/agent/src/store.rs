@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use conversation::{
@@ -18,11 +19,17 @@ use tools::{Todo, TodoStatus};
 use uuid::Uuid;
 
 use crate::{
-    files, report,
+    files,
+    instructions::{self, Sheet},
+    report,
     session::{Rendered, Session, State},
     shared::Shared,
     types::{AgentError, Reach, Resumed, SessionPage, SessionSummary, ShownRole},
 };
+
+/// How long a session that another process has open is waited for.
+const LOCK_TRIES: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 const PAGE: usize = 50;
 const LARGEST_PAGE: usize = 1_000;
@@ -115,6 +122,7 @@ pub(crate) fn open(
     };
     let rendered = loaded.prefix.as_ref().and_then(Rendered::of);
     let stale = loaded.prefix.as_ref().filter(|_| rendered.is_none());
+    let sheet = loaded.prefix.as_ref().map(|prefix| Sheet::of(&prefix.instructions)).unwrap_or_default();
     let state = State {
         model_name: loaded.model.or_else(|| stale.map(|prefix| prefix.model.clone())),
         opening_is_stale: stale.is_some(),
@@ -130,6 +138,8 @@ pub(crate) fn open(
     let checkpoints = checkpoints.collect();
     let session =
         Session::new(id.clone(), cwd, Arc::clone(shared), &settings, transcript, state, checkpoints);
+    *session.instructions() = sheet;
+    instructions::settle(&session);
     for files in loaded.read_files {
         session.reads.restore(&files);
     }
@@ -292,7 +302,16 @@ fn find(shared: &Shared, id: &SessionId) -> Result<PathBuf, AgentError> {
 }
 
 fn append_to(directory: &Path, id: &SessionId, stamp: Stamp) -> Result<Transcript, AgentError> {
-    Transcript::open(directory, stamp).map_err(|error| match error {
+    let mut opened = Transcript::open(directory, stamp.clone());
+    // A process that was killed while it started another is held on to by that for a moment.
+    for _ in 0..LOCK_TRIES {
+        if !matches!(opened, Err(TranscriptError::Busy)) {
+            break;
+        }
+        std::thread::sleep(LOCK_PAUSE);
+        opened = Transcript::open(directory, stamp.clone());
+    }
+    opened.map_err(|error| match error {
         TranscriptError::Busy => AgentError::Unavailable(format!(
             "session {id} is open in another Reverie; close it there, or start a new session here"
         )),

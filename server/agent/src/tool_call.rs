@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
 
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
-use permissions::{Decision, Mode, Rule};
+use permissions::{Access, Decision, Mode, Rule};
 use serde_json::Value;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,8 @@ use tools::{
 use crate::{
     event::{AgentEvent, NoticeLevel, TodoItem, TurnId},
     frontend::{PermissionOption, PermissionQuestion},
+    instructions,
+    memories::{self, Memories},
     session::Session,
     tool_round::Call,
     turn::TurnHandle,
@@ -147,6 +149,7 @@ async fn permitted(
         return Err(Outcome::cancelled());
     }
     let watched = handle.session.history.before(&handle.session, &access, tool.stays(&input)).await;
+    let remembered = Remembered::before(handle, &access).await;
     let running = tool.run(input, context);
     let (faults, point) = (handle.session.shared.faults.clone(), format!("tool {name}"));
     // On a task of its own, so that a panic in a tool is that call's failure and nothing else's.
@@ -161,15 +164,43 @@ async fn permitted(
             Err(_) => {
                 task.abort();
                 handle.session.history.after(&handle.session, &handle.id, watched).await;
+                remembered.after(handle).await;
                 return Err(Outcome::cancelled());
             }
         },
     };
     handle.session.history.after(&handle.session, &handle.id, watched).await;
+    remembered.after(handle).await;
+    if let (Ok(Ok(_)), Access::Read { path } | Access::Write { path, .. }) = (&finished, &access) {
+        instructions::touched(&handle.session, path).await;
+    }
     match finished {
         Ok(Ok(output)) => Ok(Outcome { ok: true, content: output.content, display: output.display }),
         Ok(Err(ToolFailure(words))) => Err(Outcome::failed(words)),
         Err(error) => Err(Outcome::internal_error(&error)),
+    }
+}
+
+/// What a call does to what is remembered.
+struct Remembered(Option<(Arc<Memories>, memories::Watched)>);
+
+impl Remembered {
+    async fn before(handle: &TurnHandle, access: &Access) -> Self {
+        let Some(memories) = handle.session.memories() else { return Self(None) };
+        let watched = memories.before(access).await;
+        Self(Some((memories, watched)))
+    }
+
+    async fn after(self, handle: &TurnHandle) {
+        let Some((memories, watched)) = self.0 else { return };
+        if matches!(watched, memories::Watched::Nothing) {
+            return;
+        }
+        let (session, turn) = (Arc::clone(&handle.session), handle.id.clone());
+        let recorded = tokio::task::spawn_blocking(move || memories.after(&session, &turn, watched));
+        if let Err(error) = recorded.await {
+            tracing::error!(%error, "recording a change of memory panicked");
+        }
     }
 }
 

@@ -7,14 +7,15 @@ use std::{
 
 use conversation::Usage;
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
-use settings::{Settings, Trust, TrustState};
+use settings::{Diagnostic, Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
 use tools::{FetchPolicy, Toolbox};
 
 use crate::{
     attachments,
     event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
-    opening,
+    instructions, opening,
+    recall::Recall,
     session::{Opening, Session, default_mode, surroundings},
 };
 
@@ -32,6 +33,8 @@ pub(crate) struct Turn {
     pub rounds: u32,
     pub continuations: u32,
     pub usage: Usage,
+    /// What the user's messages bring to mind.
+    pub recalls: Vec<Recall>,
 }
 
 /// The part of a turn that tool calls share; cheap to clone.
@@ -67,6 +70,7 @@ impl Turn {
                 session.notice(Some(&id), NoticeLevel::Warning, text);
             }
         }
+        instructions::look_for_changes(&session, &id);
         session.state().turn_cost_usd = 0.0;
         ask_for_trust(&session, &id, &loaded.trust);
         session.shell.surround(surroundings(&session.shared, &loaded.settings, &session.id, &session.cwd));
@@ -84,7 +88,15 @@ impl Turn {
             rounds: 0,
             continuations: 0,
             usage: Usage::default(),
+            recalls: Vec::new(),
         })
+    }
+
+    /// Attaches what has come to mind by now.
+    pub async fn recall(&mut self) {
+        for recall in &mut self.recalls {
+            recall.attach(&self.session, &self.id).await;
+        }
     }
 
     /// Settings that changed meanwhile hold from the next request on.
@@ -219,7 +231,9 @@ pub(crate) fn error_code(error: &model::ModelError) -> &'static str {
 }
 
 fn policy(session: &Session, loaded: &settings::Loaded) -> Policy {
-    let (settings, trusted) = (&loaded.settings, loaded.trust.is_trusted());
+    // Where what denies may be lost, nothing runs unasked.
+    let trusted = loaded.trust.is_trusted() && !loaded.diagnostics.iter().any(Diagnostic::may_loosen);
+    let settings = &loaded.settings;
     let lists = &settings.permissions;
     let (rules, errors) = Rules::parse(&lists.allow, &lists.ask, &lists.deny);
     for error in errors {
@@ -262,8 +276,13 @@ fn ask_for_trust(session: &Arc<Session>, turn: &TurnId, trust: &Trust) {
     if !session.shared.ask_once(&question) {
         return;
     }
-    let text =
-        "this folder is not trusted: what its own files would run or allow is left out; every command asks";
+    let mut text =
+        "this folder is not trusted: what its own files would run or allow is left out; every command asks. \
+                    `reverie trust` shows what that is"
+            .to_owned();
+    if !trust.changes.is_empty() {
+        text.push_str(&format!(". Since you trusted it: {}", trust.changes.join("; ")));
+    }
     session.notice(Some(turn), NoticeLevel::Warning, text);
     let (session, shown) = (Arc::clone(session), trust.clone());
     tokio::spawn(async move {

@@ -15,7 +15,7 @@ use crate::{
     attachments,
     commands::{self, Spoken},
     event::{AgentEvent, TurnEnd, TurnId, TurnStop},
-    history, query_loop,
+    history, memories, query_loop, recall,
     session::{Queued, Session},
     turn::Turn,
     types::{Accepted, AgentError, Prompt, PromptPart, Rewound},
@@ -32,6 +32,9 @@ impl Agent {
         let session = self.session(id)?;
         let blocks = attachments::content(&prompt)?;
         let turn: TurnId = Uuid::now_v7().to_string();
+        if let Some(statement) = memories::note(&prompt) {
+            return Ok(self.save_note(&session, turn, statement));
+        }
         if let Some(spoken) = commands::built_in(&session, &prompt)? {
             return self.run_command(&session, turn, spoken);
         }
@@ -128,6 +131,28 @@ impl Agent {
         Ok(accepted)
     }
 
+    /// What is typed behind `#` is kept at once, whatever else runs.
+    fn save_note(self: &Arc<Self>, session: &Arc<Session>, turn: TurnId, statement: String) -> Accepted {
+        let accepted = Accepted { turn: turn.clone(), queued: false };
+        let session = Arc::clone(session);
+        self.turns.spawn(async move {
+            let (saved_in, id) = (Arc::clone(&session), turn.clone());
+            let saving = tokio::task::spawn_blocking(move || {
+                saved_in.shared.faults.reach("note");
+                memories::save(&saved_in, &id, &statement)
+            });
+            let end = match saving.await {
+                Ok(text) => {
+                    session.emit(Some(&turn), AgentEvent::TextDelta { text });
+                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                }
+                Err(error) => panicked(&session, &error),
+            };
+            session.emit(Some(&turn), AgentEvent::TurnEnd(end));
+        });
+        accepted
+    }
+
     fn spawn_turn(
         self: &Arc<Self>,
         session: Arc<Session>,
@@ -209,8 +234,11 @@ fn panicked(session: &Session, error: &JoinError) -> TurnEnd {
 async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: CancellationToken) -> TurnEnd {
     session.shared.faults.reach("turn");
     let begin = async {
+        let recall = recall::begin(&session, &id, &attachments::words(&prompt));
         attachments::attach(&session, prompt).await;
-        Turn::begin(Arc::clone(&session), id, cancel.clone()).await
+        let mut turn = Turn::begin(Arc::clone(&session), id, cancel.clone()).await?;
+        turn.recalls.extend(recall);
+        Ok(turn)
     };
     match cancel.run_until_cancelled(begin).await {
         Some(Ok(mut turn)) => query_loop::run(&mut turn).await,

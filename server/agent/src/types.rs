@@ -210,3 +210,29 @@ pub enum CommandSource {
     User,
     Project,
 }
+
+/// What was thought about a message: every memory that was looked at, and what became of it.
+#[derive(Clone, Debug)]
+pub struct RecallReport {
+    pub turn: TurnId,
+    pub query: String,
+    pub candidates: Vec<Recalled>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Recalled {
+    pub path: PathBuf,
+    pub score: f64,
+    pub decision: memory::recall::Decision,
+    pub reason: String,
+}
+
+/// A file of instructions that a session goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionFile {
+    pub path: PathBuf,
+    /// `managed`, `user`, `project` or `local`.
+    pub source: String,
+    /// Why it was loaded: `session_start`, `include`, …
+    pub reason: String,
+}

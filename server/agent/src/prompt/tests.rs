@@ -20,8 +20,14 @@ fn check(settings: &str, files: &[(&str, &str)], git: Option<GitState>, expected
         Sources { environment: &environment, folder: None, editor: None, command_line: Some(&command_line) };
     let settings = Settings::load(&sources).settings;
     let (model, _) = model::Models::new(&environment, &settings).resolve(Some("offline")).unwrap();
+    let folder_sources =
+        memory::instructions::Sources { environment: &environment, folder: &cwd, may_leave: &|_| false };
+    let mut loaded = memory::instructions::Loaded::default();
+    let reason = memory::instructions::Reason::SessionStart;
+    let instructions = memory::instructions::load(&folder_sources, reason, &mut loaded).pieces;
     let prefix = render(&Inputs {
         cwd: &cwd,
+        memory: Some("# Memory\n(its rules have their own snapshot)".to_owned()),
         memory_dir: Some(&memory_dir),
         shell: "/bin/bash",
         settings: &settings,
@@ -29,6 +35,7 @@ fn check(settings: &str, files: &[(&str, &str)], git: Option<GitState>, expected
         tools: Vec::new(),
         skills: &skills::discover(&environment, &cwd, true).skills,
         git,
+        instructions: &instructions,
         today: jiff::civil::date(2026, 1, 2),
     });
     let mut shown = String::new();
@@ -57,26 +64,25 @@ fn a_bare_folder_gets_the_environment_and_the_date() {
         &[("project/a.txt", "")],
         None,
         expect![[r#"
-        == system (ends the static part)
-        prompts/system.md
-        == system
-        # Environment
-        Working directory: FOLDER/project
-        Git repository: no
-        Platform: PLATFORM
-        Shell: /bin/bash
-        Model: offline/offline
+            == system (ends the static part)
+            prompts/system.md
+            == system
+            # Environment
+            Working directory: FOLDER/project
+            Git repository: no
+            Platform: PLATFORM
+            Shell: /bin/bash
+            Model: offline/offline
 
-        # Memory
-        Memory directory: FOLDER/memory
-        What the user asks you to remember goes there: one topic a file, Markdown with frontmatter (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. The directory exists. Update a file that already covers the topic instead of adding one.
-        == first message
-        <system-reminder>
-        What follows is context for this conversation. It may or may not be relevant to what the user asks; do not mention it unless it matters.
+            # Memory
+            (its rules have their own snapshot)
+            == first message
+            <system-reminder>
+            What follows is context for this conversation. It may or may not be relevant to what the user asks; do not mention it unless it matters.
 
-        Today is 2026-01-02.
-        </system-reminder>
-    "#]],
+            Today is 2026-01-02.
+            </system-reminder>
+        "#]],
     );
 }
 
@@ -108,8 +114,7 @@ fn instructions_index_settings_and_git_have_their_places() {
             Model: offline/offline
 
             # Memory
-            Memory directory: FOLDER/memory
-            What the user asks you to remember goes there: one topic a file, Markdown with frontmatter (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. The directory exists. Update a file that already covers the topic instead of adding one.
+            (its rules have their own snapshot)
 
             # Language
             Answer in French, unless the user writes in another language.
@@ -153,20 +158,6 @@ fn instructions_index_settings_and_git_have_their_places() {
 }
 
 #[test]
-fn the_index_is_cut_at_its_limits_with_a_word_about_it() {
-    let at_the_limit = "- line\n".repeat(INDEX_LINES);
-    assert_eq!(cut_index(&at_the_limit), at_the_limit);
-    let beyond = cut_index(&format!("{at_the_limit}- one more\n"));
-    assert!(beyond.ends_with(
-        "(the index goes on beyond its limit of 200 lines: shorten lines, merge topics or remove entries)\n"
-    ));
-    assert_eq!(beyond.lines().count(), INDEX_LINES + 1);
-    let wide = format!("{}\n", "x".repeat(INDEX_BYTES - 1));
-    assert_eq!(cut_index(&wide), wide);
-    assert!(cut_index(&format!("{wide}y\n")).contains("limit of 25000 bytes"));
-}
-
-#[test]
 fn skills_are_listed_by_their_descriptions() {
     let skill = "---\nname: release\ndescription: Use when a release is made\n---\nTag it.\n";
     check(
@@ -174,29 +165,28 @@ fn skills_are_listed_by_their_descriptions() {
         &[("project/.claude/skills/release/SKILL.md", skill)],
         None,
         expect![[r#"
-        == system (ends the static part)
-        prompts/system.md
-        == system
-        # Environment
-        Working directory: FOLDER/project
-        Git repository: no
-        Platform: PLATFORM
-        Shell: /bin/bash
-        Model: offline/offline
+            == system (ends the static part)
+            prompts/system.md
+            == system
+            # Environment
+            Working directory: FOLDER/project
+            Git repository: no
+            Platform: PLATFORM
+            Shell: /bin/bash
+            Model: offline/offline
 
-        # Memory
-        Memory directory: FOLDER/memory
-        What the user asks you to remember goes there: one topic a file, Markdown with frontmatter (name, description, type: user | feedback | project | reference), and one line `- [Title](file.md) — hook` in its MEMORY.md. The directory exists. Update a file that already covers the topic instead of adding one.
+            # Memory
+            (its rules have their own snapshot)
 
-        # Skills
-        Instructions that the user keeps for recurring work. When one fits the task, load it with the Skill tool before you begin.
-        - release: Use when a release is made
-        == first message
-        <system-reminder>
-        What follows is context for this conversation. It may or may not be relevant to what the user asks; do not mention it unless it matters.
+            # Skills
+            Instructions that the user keeps for recurring work. When one fits the task, load it with the Skill tool before you begin.
+            - release: Use when a release is made
+            == first message
+            <system-reminder>
+            What follows is context for this conversation. It may or may not be relevant to what the user asks; do not mention it unless it matters.
 
-        Today is 2026-01-02.
-        </system-reminder>
-    "#]],
+            Today is 2026-01-02.
+            </system-reminder>
+        "#]],
     );
 }

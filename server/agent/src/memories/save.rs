@@ -1,0 +1,97 @@
+//! A memory saved at once, without a model: what the user types behind `#`.
+
+use std::sync::Arc;
+
+use context::fragment;
+use memory::{
+    compose::{Draft, has_secret, index_line},
+    dates,
+    history::{Author, By, History},
+    index,
+};
+use workspace::Beneath;
+
+use super::Memories;
+use crate::{
+    event::TurnId,
+    session::Session,
+    types::{Prompt, PromptPart},
+};
+
+/// The kind of the reminder that tells the model.
+const KIND: &str = "memory-saved";
+
+/// What the user wants kept: a single line that begins with `#`. A longer text that begins so is Markdown.
+pub(crate) fn note(prompt: &Prompt) -> Option<String> {
+    let [PromptPart::Text(text)] = prompt.parts.as_slice() else { return None };
+    let statement = text.trim().strip_prefix('#')?.trim();
+    (!statement.is_empty() && !statement.starts_with('#') && !statement.contains('\n'))
+        .then(|| statement.to_owned())
+}
+
+/// Writes the note down, and says what became of it. `turn` is what it is told under.
+pub(crate) fn save(session: &Arc<Session>, turn: &TurnId, statement: &str) -> String {
+    let Some(memories) = session.memories() else {
+        return "Memory is switched off in this session, so the note is not kept.".to_owned();
+    };
+    if has_secret(statement) {
+        return "That looks like a secret, and memories are plain files: it is not kept. Note where it is stored instead."
+            .to_owned();
+    }
+    match memories.save(session, turn, statement) {
+        Ok(saved) => saved,
+        Err(error) => format!("The note could not be saved: {error}"),
+    }
+}
+
+impl Memories {
+    fn save(&self, session: &Arc<Session>, turn: &TurnId, statement: &str) -> std::io::Result<String> {
+        crate::files::create_private_dir(self.directory())?;
+        let _alone = self.edit();
+        let today = jiff::Zoned::now().date();
+        let draft = Draft::of(&dates::absolute(statement, Some(today)));
+        let topic_before = self.bytes(&draft.file_name);
+        let before = topic_before.as_deref().map(String::from_utf8_lossy);
+        if before.as_deref().is_some_and(|text| text.contains(&draft.statement)) {
+            return Ok(format!("Known already: {}", self.directory().join(&draft.file_name).display()));
+        }
+        let origin = format!("created: {today}\nsource: {}/{turn}\n", session.id);
+        let topic_after = draft.content(before.as_deref(), &origin);
+        let index_before = self.bytes(index::NAME);
+        let listed = index_before.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+        let is_listed =
+            index::entries(&listed).iter().any(|entry| index::same_target(entry.target, &draft.file_name));
+
+        let author = Author {
+            by: By::User,
+            why: format!("you noted it: “{}”", super::head(statement)),
+            session: Some(session.id.to_string()),
+            message: None,
+            group: Some(turn.clone()),
+        };
+        let beneath = Beneath::open(self.directory())?;
+        let history = History::open(self.directory())?;
+        let write = |path: &str, before: Option<&[u8]>, after: &str| -> std::io::Result<_> {
+            let place = beneath.check(&self.directory().join(path)).map_err(std::io::Error::other)?;
+            beneath.write(&place, after.as_bytes()).map_err(std::io::Error::other)?;
+            history.record(path, before, Some(after.as_bytes()), &author)
+        };
+        // The topic first: an index line without a file is worse than a file without a line, which lint adds.
+        let mut changes = Vec::new();
+        changes.extend(write(&draft.file_name, topic_before.as_deref(), &topic_after)?);
+        if !is_listed {
+            let index_after = index::with_entry(&listed, &index_line(&draft));
+            changes.extend(write(index::NAME, index_before.as_deref(), &index_after)?);
+        }
+        self.tell(&*session.shared.frontend, Some((session, turn)), Ok(changes));
+        let path = self.directory().join(&draft.file_name);
+        let told = format!("The user has just saved a memory: {} ({})", draft.statement, path.display());
+        session.state().reminders.push((KIND, fragment::reminder(&markdown::hidden::shown(&told), 4_000)));
+        Ok(format!(
+            "Remembered as a {} memory: {}\n\n`{}`",
+            draft.kind.as_str(),
+            draft.statement,
+            path.display()
+        ))
+    }
+}
