@@ -8,6 +8,8 @@ use protocol::{ExportFormat, SearchRole};
 use serde::Deserialize as _;
 use settings::PermissionMode;
 
+use crate::memory::Memory;
+
 use crate::debug::{
     path::Deed,
     sandbox::{Contained, LIMIT, What},
@@ -49,6 +51,8 @@ pub enum Command {
         /// Its id, the beginning of it, or the number of a prompt.
         message: String,
         restore_files: bool,
+        /// Also files that the user changed since.
+        force: bool,
         scope: Scope,
     },
     Trust {
@@ -62,7 +66,15 @@ pub enum Command {
         repairs: bool,
         scope: Scope,
     },
+    Memory {
+        what: Memory,
+        scope: Scope,
+    },
     DebugTokens,
+    DebugSecrets,
+    DebugRank {
+        directory: PathBuf,
+    },
     DebugShell,
     DebugPath {
         root: PathBuf,
@@ -149,6 +161,7 @@ fn parse_command(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> 
             "ask" => ask(parser),
             "chat" => chat(parser),
             "sessions" => sessions(parser),
+            "memory" => memory(parser),
             "trust" => trust(parser),
             "doctor" => doctor(parser),
             "debug" => debug(parser),
@@ -237,7 +250,7 @@ fn mode(name: String) -> Result<String, lexopt::Error> {
 
 fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     let (mut words, mut scope, mut search) = (Vec::new(), Scope::default(), Search::default());
-    let (mut format, mut to, mut restore_files) = (None, None, true);
+    let (mut format, mut to, mut restore_files, mut force) = (None, None, true, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("since") => search.since = Some(time(&parser.value()?.string()?)?),
@@ -247,6 +260,7 @@ fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("limit") => search.limit = Some(parser.value()?.parse()?),
             Long("all") => search.all = true,
             Long("no-files") => restore_files = false,
+            Long("force") => force = true,
             Long("format") => format = Some(export_format(&parser.value()?.string()?)?),
             Short('o') | Long("output") => to = Some(PathBuf::from(parser.value()?)),
             Value(word) => words.push(word.string()?),
@@ -269,14 +283,15 @@ fn sessions(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
         }
         ["show", id] => Ok(Command::SessionsShow { id: (*id).to_owned(), scope }),
         ["export", id] => {
-            let format =
-                format.unwrap_or(if scope.json { ExportFormat::Json } else { ExportFormat::Markdown });
+            let is_json =
+                scope.json || to.as_ref().is_some_and(|to| to.extension().is_some_and(|end| end == "json"));
+            let format = format.unwrap_or(if is_json { ExportFormat::Json } else { ExportFormat::Markdown });
             Ok(Command::SessionsExport { id: (*id).to_owned(), format, to, scope })
         }
         ["fork", id] => Ok(Command::SessionsFork { id: (*id).to_owned(), scope }),
         ["rewind", id, message] => {
             let (id, message) = ((*id).to_owned(), (*message).to_owned());
-            Ok(Command::SessionsRewind { id, message, restore_files, scope })
+            Ok(Command::SessionsRewind { id, message, restore_files, force, scope })
         }
         ["rewind", ..] => Err("'sessions rewind' needs the id of a session and a prompt of it".into()),
         [verb @ ("show" | "export" | "fork"), ..] => {
@@ -302,6 +317,40 @@ fn role(text: &str) -> Result<SearchRole, lexopt::Error> {
 fn export_format(text: &str) -> Result<ExportFormat, lexopt::Error> {
     ExportFormat::deserialize(serde_json::Value::String(text.to_owned()))
         .map_err(|_| format!("there is no format '{text}'; the formats are markdown and json").into())
+}
+
+fn memory(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let (mut words, mut scope, mut since) = (Vec::new(), Scope::default(), None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("since") => since = Some(time(&parser.value()?.string()?)?),
+            Value(word) => words.push(word.string()?),
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(Command::Print(help())),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let what = match (words.as_slice(), since) {
+        (["undo"], Some(time)) => Memory::UndoSince { time },
+        (_, Some(_)) => return Err("--since goes with 'memory undo'".into()),
+        ([] | ["list"], None) => Memory::List,
+        (["show", path], None) => Memory::Show { path: (*path).to_owned() },
+        (["search"], None) => return Err("'memory search' needs words to look for".into()),
+        (["search", words @ ..], None) => Memory::Search { words: words.join(" ") },
+        (["lint"], None) => Memory::Lint,
+        (["history"], None) => Memory::History { path: None },
+        (["history", path], None) => Memory::History { path: Some((*path).to_owned()) },
+        (["undo"], None) => Memory::Undo { change: None },
+        (["undo", change], None) => Memory::Undo { change: Some((*change).to_owned()) },
+        (["forget", path], None) => Memory::Forget { path: (*path).to_owned() },
+        ([verb @ ("show" | "forget"), ..], None) => {
+            return Err(format!("'memory {verb}' needs one file").into());
+        }
+        ([other, ..], None) => return Err(format!("there is no command 'memory {other}'").into()),
+    };
+    Ok(Command::Memory { what, scope })
 }
 
 fn trust(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
@@ -337,11 +386,13 @@ fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut words: Vec<OsString> = Vec::new();
     let (mut root, mut deed, mut memory, mut line, mut limit) = (None, Deed::Judge, None, None, LIMIT);
+    let mut directory = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Print(help())),
             // Changes no count; `debug::tokens` says why.
             Short('m') | Long("model") => drop(parser.value()?.string()?),
+            Long("dir") => directory = Some(PathBuf::from(parser.value()?)),
             Long("root") => root = Some(PathBuf::from(parser.value()?)),
             Long("write") => deed = Deed::Write,
             Long("memory") => memory = Some(PathBuf::from(parser.value()?)),
@@ -353,11 +404,16 @@ fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     }
     let mut words = words.into_iter();
     let Some(part) = words.next() else {
-        return Err("'debug' needs the name of a part: tokens, shell, path or sandbox".into());
+        return Err("'debug' needs the name of a part: tokens, shell, path, sandbox, rank or secrets".into());
     };
     match (part.string()?.as_str(), words.next()) {
         ("tokens", None) => Ok(Command::DebugTokens),
         ("shell", None) => Ok(Command::DebugShell),
+        ("secrets", None) => Ok(Command::DebugSecrets),
+        ("rank", None) => {
+            let directory = directory.ok_or("'debug rank' needs --dir DIR")?;
+            Ok(Command::DebugRank { directory })
+        }
         ("path", None) => {
             let root = root.ok_or("'debug path' needs --root DIR")?;
             Ok(Command::DebugPath { root, deed })

@@ -141,7 +141,10 @@ impl Chat {
         match message {
             "" => {}
             "/quit" | "/exit" => return Ok(Next::Leave),
-            "/help" => self.conversation.terminal.aside(HELP),
+            "/help" => {
+                self.conversation.terminal.aside(HELP);
+                self.conversation.prompt(message).await?;
+            }
             "/new" | "/context" if self.conversation.is_running() => {
                 self.conversation.terminal.warn("not while a turn runs; Ctrl-C stops it");
             }
@@ -153,9 +156,6 @@ impl Chat {
                 self.conversation.terminal.aside(&format!("a new session, {}", opened.id));
             }
             "/context" => self.show_context().await?,
-            command if is_command(command) => {
-                self.conversation.terminal.warn(&format!("there is no command {command}; /help lists them"));
-            }
             prompt => {
                 if self.conversation.prompt(prompt).await? == Queued::Yes {
                     self.conversation.terminal.aside("queued: it is read at the next step");
@@ -188,26 +188,5 @@ impl Chat {
         lines.extend(report.parts.iter().map(|part| format!("{:>9}  {}", part.tokens, part.name)));
         self.conversation.terminal.aside(&lines.join("\n"));
         Ok(())
-    }
-}
-
-/// `/word` is meant as a command; `/usr/bin is…` and `/ …` are not.
-fn is_command(message: &str) -> bool {
-    let mut characters = message.chars();
-    characters.next() == Some('/')
-        && !characters.as_str().is_empty()
-        && characters.all(|c| c.is_ascii_alphanumeric() || c == '-')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_command;
-
-    #[test]
-    fn a_path_is_no_command() {
-        assert!(is_command("/foo"));
-        for message in ["/usr/bin", "/ what", "/foo bar", "/", "foo", "/tmp.txt"] {
-            assert!(!is_command(message), "{message}");
-        }
     }
 }

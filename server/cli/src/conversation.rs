@@ -6,8 +6,8 @@ use std::{collections::VecDeque, path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use protocol::{
-    AskPermissionParams, CancelSessionParams, Notification, PromptPart, PromptSessionParams, Request,
-    SessionUpdateParams, StopReason, TurnError, Update, Usage, method,
+    AskPermissionParams, CancelSessionParams, MemoryEventParams, Notification, PromptPart,
+    PromptSessionParams, Request, SessionUpdateParams, StopReason, TurnError, Update, Usage, method,
 };
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -172,6 +172,12 @@ impl Conversation {
     fn told(&mut self, method: &str, params: Box<RawValue>) -> anyhow::Result<Option<Happened>> {
         if self.shown == Shown::Json {
             self.terminal.json(&json!({"method": method, "params": params}));
+        }
+        if method == method::MemoryEvent::NAME && self.shown == Shown::Text {
+            let event: MemoryEventParams = serde_json::from_str(params.get())?;
+            if event.session_id.as_ref() == Some(&self.session) {
+                self.view.remembered(&mut self.terminal, &event);
+            }
         }
         if method != method::SessionUpdate::NAME {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! `reverie debug …`: single parts, opened to outside tests. JSON lines in, JSON lines out, flushed per line.
 
 pub mod path;
+pub mod rank;
 pub mod sandbox;
 pub mod shell;
 
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::exit;
 
 #[derive(Deserialize)]
-struct TokensInput {
+struct TextInput {
     text: String,
 }
 
@@ -20,8 +21,21 @@ struct TokensInput {
 /// all models are counted by o200k_base where a decision is near, and what a model really counts is learnt from the
 /// usage it reports.
 pub fn tokens() -> anyhow::Result<u8> {
-    each_line(|line| match serde_json::from_slice::<TokensInput>(line) {
+    each_line(|line| match serde_json::from_slice::<TextInput>(line) {
         Ok(input) => json!({"tokens": context::tokenizer::count(&input.text)}),
+        Err(error) => json!({"error": format!("expected {{\"text\": …}}: {error}")}),
+    })
+}
+
+/// Where a text seems to hold a secret, and by which rule; never the secret.
+pub fn secrets() -> anyhow::Result<u8> {
+    each_line(|line| match serde_json::from_slice::<TextInput>(line) {
+        Ok(input) => {
+            let findings = ::memory::secrets::scan(&input.text).into_iter();
+            let findings: Vec<Value> =
+                findings.map(|finding| json!({"rule": finding.rule, "line": finding.line})).collect();
+            json!({ "findings": findings })
+        }
         Err(error) => json!({"error": format!("expected {{\"text\": …}}: {error}")}),
     })
 }

@@ -8,6 +8,7 @@ mod conversation;
 mod debug;
 mod doctor;
 mod logging;
+mod memory;
 mod opening;
 mod prompt;
 mod questions;
@@ -57,6 +58,9 @@ fn run(command: Command) -> anyhow::Result<u8> {
         }
         Command::DebugTokens => debug::tokens(),
         Command::DebugShell => debug::shell::shell(),
+        Command::DebugSecrets => debug::secrets(),
+        Command::DebugRank { directory } => debug::rank::run(directory),
+        Command::Memory { what, scope } => in_runtime(memory::run(what, scope)),
         Command::DebugPath { root, deed } => debug::path::run(&root, deed),
         Command::DebugSandbox(contained) => debug::sandbox::run(contained),
         Command::Lsp => in_runtime(serve::run()),
@@ -69,8 +73,8 @@ fn run(command: Command) -> anyhow::Result<u8> {
             in_runtime(sessions::export(&id, format, to, scope))
         }
         Command::SessionsFork { id, scope } => in_runtime(sessions::fork(&id, scope)),
-        Command::SessionsRewind { id, message, restore_files, scope } => {
-            in_runtime(sessions::rewind(&id, &message, restore_files, scope))
+        Command::SessionsRewind { id, message, restore_files, force, scope } => {
+            in_runtime(sessions::rewind(&id, &message, restore_files, force, scope))
         }
         Command::Trust { change, scope } => in_runtime(trust::run(change, scope)),
         Command::Doctor { repair, repairs, scope } => in_runtime(doctor::run(repair, repairs, scope)),

@@ -138,14 +138,21 @@ fn show_branches(terminal: &mut Terminal, session: &Opened) {
 }
 
 /// Takes the conversation back to before one of its prompts, and its files too unless they are to stay.
-pub async fn rewind(id: &str, message: &str, restore_files: bool, scope: Scope) -> anyhow::Result<u8> {
+pub async fn rewind(
+    id: &str,
+    message: &str,
+    restore_files: bool,
+    force: bool,
+    scope: Scope,
+) -> anyhow::Result<u8> {
     let folder = opening::folder(scope.cwd.as_deref())?;
     let client = Client::start(&folder, None, opening::capabilities()).await?;
     let rewound = async {
         let session = opening::resume(&client, id).await?;
         let message_uuid = find_message(&session, message)?.to_owned();
         let restore_files = Some(restore_files);
-        let params = RewindSessionParams { session_id: session.id, message_uuid, restore_files, force: None };
+        let params =
+            RewindSessionParams { session_id: session.id, message_uuid, restore_files, force: Some(force) };
         client.call::<method::SessionRewind>(&params).await
     };
     let outcome = rewound.await;
@@ -313,7 +320,7 @@ fn show_message(terminal: &mut Terminal, message: &SessionMessage, folder: &std:
 }
 
 /// As the clock on the wall says it.
-fn local_time(timestamp: &str) -> String {
+pub(crate) fn local_time(timestamp: &str) -> String {
     match timestamp.parse::<Timestamp>() {
         Ok(time) => time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
         Err(_) => timestamp.to_owned(),

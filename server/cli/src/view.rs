@@ -7,7 +7,8 @@ use std::{
 };
 
 use protocol::{
-    AskPermissionParams, PermissionPreview, StopReason, TodoItem, TodoStatus, ToolDisplay, Update,
+    AskPermissionParams, MemoryEventKind, MemoryEventParams, PermissionPreview, StopReason, TodoItem,
+    TodoStatus, ToolDisplay, Update,
 };
 use serde_json::Value;
 
@@ -107,6 +108,31 @@ impl View {
                 }
                 self.calls.clear();
             }
+        }
+    }
+
+    /// Nothing is remembered, recalled or forgotten in the dark.
+    pub fn remembered(&mut self, terminal: &mut Terminal, event: &MemoryEventParams) {
+        for file in &event.files {
+            let name =
+                Path::new(&file.path).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            let name = safe(&name);
+            let reason = safe(&file.reason).replace('\n', " ");
+            let line = match event.kind {
+                MemoryEventKind::Recalled => format!("recalled {name}: {reason}"),
+                MemoryEventKind::Saved => format!("remembered {name}: {reason}"),
+                MemoryEventKind::Updated => format!("memory {name} updated: {reason}"),
+                MemoryEventKind::Deleted => format!("forgot {name}: {reason}"),
+                MemoryEventKind::Undone => format!("memory {name} is as it was"),
+                MemoryEventKind::Stale => format!("memory {name} names what is gone: {reason}"),
+            };
+            let undo = match (event.kind, &file.change_id) {
+                (MemoryEventKind::Saved | MemoryEventKind::Updated | MemoryEventKind::Deleted, Some(_)) => {
+                    " (undo: reverie memory undo)"
+                }
+                _ => "",
+            };
+            terminal.aside(&format!("✎ {line}{undo}"));
         }
     }
 

@@ -218,3 +218,31 @@ fn stop_reason(stop: TurnStop) -> StopReason {
         TurnStop::Error => StopReason::Error,
     }
 }
+
+pub(crate) fn memory_event(event: agent::MemoryEvent) -> protocol::MemoryEventParams {
+    use agent::MemoryEventKind as Kind;
+    protocol::MemoryEventParams {
+        kind: match event.kind {
+            Kind::Recalled => protocol::MemoryEventKind::Recalled,
+            Kind::Saved => protocol::MemoryEventKind::Saved,
+            Kind::Updated => protocol::MemoryEventKind::Updated,
+            Kind::Deleted => protocol::MemoryEventKind::Deleted,
+            Kind::Undone => protocol::MemoryEventKind::Undone,
+        },
+        session_id: event.session.map(|session| session.to_string()),
+        turn_id: event.turn,
+        by: crate::handlers::memory::actor(event.by),
+        files: event
+            .files
+            .into_iter()
+            .map(|file| protocol::MemoryEventFile {
+                path: path_text(&file.path),
+                name: file.name,
+                r#type: file.kind.map(|kind| kind.as_str().to_owned()),
+                reason: file.reason,
+                change_id: file.change,
+                diff: file.diff,
+            })
+            .collect(),
+    }
+}

@@ -11,15 +11,15 @@ use std::{
 };
 
 use agent::{
-    EditorDiagnostic, EditorSymbol, Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion,
-    PlanAnswer, SessionEvent, SymbolQuery,
+    EditorDiagnostic, EditorSymbol, Frontend, MemoryEvent, Offers, PermissionAnswer, PermissionOption,
+    PermissionQuestion, PlanAnswer, SessionEvent, SymbolQuery,
 };
 use futures_util::future::BoxFuture;
 use protocol::{
     AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
-    EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult,
+    EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult, Notification,
     PermissionPreview, Request, SaveDocumentParams, SaveDocumentResult,
-    method::{DocumentSave, EditorDiagnostics, EditorSymbols, PermissionAsk, PlanAsk, UserAsk},
+    method::{self, DocumentSave, EditorDiagnostics, EditorSymbols, PermissionAsk, PlanAsk, UserAsk},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -49,6 +49,13 @@ pub(crate) struct EditorFrontend {
 impl Frontend for EditorFrontend {
     fn event(&self, event: SessionEvent) {
         self.outbound.update(event.session.as_str(), event.turn, convert::update(event.event));
+    }
+
+    fn memory_event(&self, event: MemoryEvent) {
+        match serde_json::to_value(convert::memory_event(event)) {
+            Ok(params) => self.outbound.notify(method::MemoryEvent::NAME, params),
+            Err(error) => tracing::error!(%error, "a memory event cannot be written as JSON"),
+        }
     }
 
     fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer> {

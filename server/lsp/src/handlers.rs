@@ -7,6 +7,7 @@
 mod context;
 mod history;
 mod info;
+pub(crate) mod memory;
 mod session;
 mod task;
 mod trust;
@@ -37,6 +38,12 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.commands.list", ClientRequest::CommandsList),
     ("reverie.trust.get", ClientRequest::TrustGet),
     ("reverie.trust.set", ClientRequest::TrustSet),
+    ("reverie.memory.list", ClientRequest::MemoryList),
+    ("reverie.memory.search", ClientRequest::MemorySearch),
+    ("reverie.memory.history", ClientRequest::MemoryHistory),
+    ("reverie.memory.undo", ClientRequest::MemoryUndo),
+    ("reverie.memory.lint", ClientRequest::MemoryLint),
+    ("reverie.instructions.reload", ClientRequest::InstructionsReload),
     ("reverie.tasks.list", ClientRequest::TasksList),
     ("reverie.tasks.stop", ClientRequest::TasksStop),
     ("reverie.doctor", ClientRequest::Doctor),
@@ -93,6 +100,36 @@ pub(crate) fn dispatch(
             }
             ClientRequest::TrustGet => call::<method::TrustGet, _>(params, |p| trust::get(server, p)).await,
             ClientRequest::TrustSet => call::<method::TrustSet, _>(params, |p| trust::set(server, p)).await,
+            ClientRequest::MemoryList => {
+                call::<method::MemoryList, _>(params, |p| memory::list(server, p)).await
+            }
+            ClientRequest::MemoryRead => {
+                call::<method::MemoryRead, _>(params, |p| memory::read(server, p)).await
+            }
+            ClientRequest::MemoryWrite => {
+                call::<method::MemoryWrite, _>(params, |p| memory::write(server, p)).await
+            }
+            ClientRequest::MemoryDelete => {
+                call::<method::MemoryDelete, _>(params, |p| memory::delete(server, p)).await
+            }
+            ClientRequest::MemorySearch => {
+                call::<method::MemorySearch, _>(params, |p| memory::search(server, p)).await
+            }
+            ClientRequest::MemoryExplain => {
+                call::<method::MemoryExplain, _>(params, |p| memory::explain(server, p)).await
+            }
+            ClientRequest::MemoryHistory => {
+                call::<method::MemoryHistory, _>(params, |p| memory::history(server, p)).await
+            }
+            ClientRequest::MemoryUndo => {
+                call::<method::MemoryUndo, _>(params, |p| memory::undo(server, p)).await
+            }
+            ClientRequest::MemoryLint => {
+                call::<method::MemoryLint, _>(params, |p| memory::lint(server, p)).await
+            }
+            ClientRequest::InstructionsReload => {
+                call::<method::InstructionsReload, _>(params, |p| memory::reload(server, p)).await
+            }
             ClientRequest::TasksList => call::<method::TasksList, _>(params, |p| task::list(server, p)).await,
             ClientRequest::TasksStop => call::<method::TasksStop, _>(params, |p| task::stop(server, p)).await,
             ClientRequest::ContextReport => {

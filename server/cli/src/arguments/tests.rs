@@ -86,7 +86,7 @@ fn sessions_lists_by_default() {
     check(
         "sessions|rewind|abc|2|--no-files",
         expect![[
-            r#"SessionsRewind { id: "abc", message: "2", restore_files: false, scope: Scope { cwd: None, json: false } }"#
+            r#"SessionsRewind { id: "abc", message: "2", restore_files: false, force: false, scope: Scope { cwd: None, json: false } }"#
         ]],
     );
 }
@@ -148,7 +148,10 @@ fn wrong_usage_says_what_is_wrong() {
     check("chat|--branch|2", expect!["error: --branch goes with --resume"]);
     check("sessions|drop", expect!["error: there is no command 'sessions drop'"]);
     check("doctor|now", expect![[r#"error: unexpected argument "now""#]]);
-    check("debug", expect!["error: 'debug' needs the name of a part: tokens, shell, path or sandbox"]);
+    check(
+        "debug",
+        expect!["error: 'debug' needs the name of a part: tokens, shell, path, sandbox, rank or secrets"],
+    );
     check("debug|path", expect!["error: 'debug path' needs --root DIR"]);
     check("debug|sandbox|--shell|ls", expect!["error: 'debug sandbox' needs --memory DIR"]);
     check(

@@ -105,7 +105,7 @@ fn uuid(field: &str, text: &str) -> jsonrpc::Result<Uuid> {
         .map_err(|_| Error::invalid_params(format!("{field}: `{text}` is not the id of a message")))
 }
 
-fn time(field: &str, text: &str) -> jsonrpc::Result<jiff::Timestamp> {
+pub(super) fn time(field: &str, text: &str) -> jsonrpc::Result<jiff::Timestamp> {
     text.parse().map_err(|_| {
         Error::invalid_params(format!("{field}: `{text}` is not a time like 2026-03-01T09:30:00Z"))
     })

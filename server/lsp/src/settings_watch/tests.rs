@@ -128,7 +128,10 @@ async fn files_that_come_later_are_noticed_on_disk() {
     );
     // The folder is watched by now.
     editor.write(LOCAL, "{");
-    assert_eq!(editor.diagnostics(LOCAL).await, "0:0-0:1 [1] not valid JSON: EOF while parsing an object");
+    assert_eq!(
+        editor.diagnostics(LOCAL).await,
+        "0:0-0:1 [1] not valid JSON: EOF while parsing an object; none of its rules is in force, so every command asks until it is mended"
+    );
     fs::remove_file(editor.client.home.path().join(LOCAL)).unwrap();
     assert_eq!(editor.diagnostics(LOCAL).await, "");
     // Removed as a whole, and made anew.
