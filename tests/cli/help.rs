@@ -20,11 +20,12 @@ async fn help_fits_a_screen_and_has_examples() {
                                  past conversations: list [WORDS], show ID, search WORDS
                                  [--all --since DAY --role user], export ID [-o FILE],
                                  fork ID, rewind ID PROMPT-NUMBER [--no-files]
+          memory [list|show|search|lint|history|undo|forget]
+                                 what is remembered: undo [CHANGE | --since DAY]
           trust [--yes|--revoke] may this folder's own files run programs?
           doctor [--repair]      is everything there? what was mended so far: --repairs
           lsp                    the language server that editors start (stdio)
-          debug tokens|shell|path|sandbox
-                                 single parts for outside tests: JSON lines in and out
+          debug PART             tokens shell path sandbox rank secrets: JSON lines
 
         Options of ask and chat
           -c, --continue         go on with this project's newest session
@@ -38,7 +39,6 @@ async fn help_fits_a_screen_and_has_examples() {
 
         Examples
           reverie ask "how is this project built?"
-          reverie ask -c "and where is main?"
           git diff | reverie ask "review this change"
           ANTHROPIC_API_KEY=… reverie chat --model opus
 

@@ -11,6 +11,7 @@ mod failures;
 mod help;
 mod in_a_terminal;
 mod json_lines;
+mod memory;
 mod pictures;
 mod program;
 mod sessions;

@@ -1,4 +1,5 @@
-//! Tables of paths and commands, most of them hostile, asked of the built `reverie debug` and run behind its walls.
+//! Tables of paths and commands, most of them hostile, asked of the built `reverie debug` and run behind its walls; and
+//! messages, asked of its ranker.
 //!
 //! `program` runs the binary, `fixture` and `tree` make a folder and compare it with itself; the rest are tests, one file
 //! per table.
@@ -9,5 +10,6 @@ mod leftovers;
 mod paths;
 mod program;
 mod protected;
+mod recall;
 mod sandbox;
 mod tree;

@@ -121,6 +121,15 @@ pub fn trust(fixture: &Fixture) {
 }
 
 pub fn connect_in_process(fixture: &Fixture, environment: &BTreeMap<String, String>) -> LspClient {
+    connect_with(fixture, environment, lsp::Faults::default().with_patience(testkit::PATIENCE))
+}
+
+/// A server inside this process that fails, or waits, where the test says.
+pub fn connect_with(
+    fixture: &Fixture,
+    environment: &BTreeMap<String, String>,
+    faults: lsp::Faults,
+) -> LspClient {
     const PIPE_BYTES: usize = 64 * 1024;
     let (server_reader, client_writer) = tokio::io::duplex(PIPE_BYTES);
     let (client_reader, server_writer) = tokio::io::duplex(PIPE_BYTES);
@@ -129,7 +138,7 @@ pub fn connect_in_process(fixture: &Fixture, environment: &BTreeMap<String, Stri
         cwd: fixture.workspace.clone(),
         command_line_settings: None,
         watch_parent: false,
-        faults: lsp::Faults::default(),
+        faults,
     };
     tokio::spawn(lsp::serve(server_reader, server_writer, options));
     LspClient::connect(client_reader, client_writer)

@@ -10,7 +10,7 @@ use testkit::{
     model_server::{ModelServer, Reply},
 };
 
-use crate::harness::trust;
+use crate::harness::{connect_with, trust};
 
 /// Where the server is to panic next.
 type Bomb = Arc<Mutex<Option<String>>>;
@@ -33,17 +33,7 @@ async fn start_on(fixture: Fixture) -> (LspClient, ModelServer, Fixture, Bomb) {
         };
         assert!(!goes_off, "a test lets {point} panic");
     });
-    let (server_reader, client_writer) = tokio::io::duplex(64 * 1024);
-    let (client_reader, server_writer) = tokio::io::duplex(64 * 1024);
-    let options = lsp::Options {
-        environment: settings::Environment::new(fixture.home.clone(), fixture.environment(&model.url())),
-        cwd: fixture.workspace.clone(),
-        command_line_settings: None,
-        watch_parent: false,
-        faults,
-    };
-    tokio::spawn(lsp::serve(server_reader, server_writer, options));
-    let client = LspClient::connect(client_reader, client_writer);
+    let client = connect_with(&fixture, &fixture.environment(&model.url()), faults);
     client.ignore("$/progress");
     client.initialize(&ClientOptions::new(&fixture.workspace)).await;
     (client, model, fixture, bomb)
@@ -117,9 +107,13 @@ async fn a_tool_that_panics_fails_its_call_alone() {
 async fn a_turn_that_panics_ends_with_words_and_the_next_one_runs() {
     let (client, model, _fixture, bomb) = start("").await;
     let session = client.new_session().await;
-    for point in ["turn", "attachments", "command"] {
+    for point in ["turn", "attachments", "command", "note"] {
         *bomb.lock().unwrap() = Some(point.to_owned());
-        let prompt = if point == "command" { "/cost" } else { "hello" };
+        let prompt = match point {
+            "command" => "/cost",
+            "note" => "# lunch is at noon",
+            _ => "hello",
+        };
         if point == "attachments" {
             // It only loses what would have been attached.
             model.reply(Reply::text("hello"));
@@ -132,6 +126,36 @@ async fn a_turn_that_panics_ends_with_words_and_the_next_one_runs() {
     }
     model.reply(Reply::text("fine"));
     assert_eq!(client.turn(&session, "and now?").await.stop_reason(), "endTurn");
+    // A note that failed inside keeps nobody from taking the next.
+    assert!(client.turn(&session, "# lunch is at noon").await.text().contains("Remembered"));
+    client.ignore("reverie/memory/event");
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recall_that_panics_brings_nothing_to_mind_and_the_next_one_does() {
+    let fixture = Fixture::new("");
+    trust(&fixture);
+    let folder = fixture.project_dir().join("memory");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("deploys.md"), "---\ndescription: We deploy on Fridays\n---\nOn Fridays.\n")
+        .unwrap();
+    let (client, model, _fixture, bomb) = start_on(fixture).await;
+    let session = client.new_session().await;
+    let prompt = "on which Fridays do we deploy?";
+    *bomb.lock().unwrap() = Some("recall".to_owned());
+    model.reply(Reply::text("I do not know"));
+    assert_eq!(client.turn(&session, prompt).await.stop_reason(), "endTurn");
+    goes_off(&bomb, "recall").await;
+    assert!(!model.requests().last().unwrap().body.to_string().contains("deploys.md"));
+    // It joins a later round where it is late for the first.
+    model.program(|request| match request.body.to_string().contains("deploys.md") {
+        true => Reply::text("on all of them"),
+        false => Reply::tool("Glob", json!({ "pattern": "*" })),
+    });
+    assert_eq!(client.turn(&session, prompt).await.stop_reason(), "endTurn");
+    client.ignore("reverie/memory/event");
     client.shutdown().await;
     model.finish();
 }

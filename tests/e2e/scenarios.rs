@@ -39,6 +39,7 @@ scenarios! {
     errors = "errors/provider.md";
     loop_faults = "loop/faults.md";
     loop_rounds = "loop/rounds.md";
+    memory = "memory/saving.md";
     permissions = "permissions/asking.md";
     sessions = "sessions/resume.md";
     tools_bash = "tools/bash.md";

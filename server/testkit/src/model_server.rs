@@ -77,7 +77,7 @@ impl RecordedRequest {
 pub fn role_of(body: &Value) -> String {
     let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let system = all_text(&body["system"]).to_lowercase();
-    let side_queries = [("title", "title")];
+    let side_queries = [("recall", "you choose which notes"), ("title", "title")];
     match side_queries.iter().find(|(_, word)| !has_tools && system.contains(word)) {
         Some((role, _)) => (*role).to_owned(),
         None => "main".to_owned(),
@@ -108,7 +108,7 @@ struct Script {
     standing: Vec<(String, Reply)>,
     program: Option<Program>,
     requests: Vec<Arc<RecordedRequest>>,
-    /// Which of them reached the model, with their bill.
+    /// The bills of those of the main loop that reached the model: side queries have a prompt of their own.
     usages: Vec<CacheUsage>,
     problems: Vec<String>,
     required_key: Option<String>,
@@ -153,6 +153,16 @@ impl ModelServer {
         self.reply_to("main", reply);
     }
 
+    /// The next question which memories fit a message gets this reply; in whatever order it comes among the others.
+    pub fn reply_to_recall(&self, reply: Reply) {
+        self.reply_to("recall", reply);
+    }
+
+    /// As [`ModelServer::reply_to_recall`], with an answer that names these files.
+    pub fn recall_selects(&self, files: &[&str]) {
+        self.reply_to_recall(Reply::text(json!({ "selected": files }).to_string()));
+    }
+
     pub fn reply_to(&self, role: &str, reply: Reply) {
         let wanted = role.to_owned();
         self.reply_when(role, Box::new(move |request| request.role == wanted), reply);
@@ -193,7 +203,12 @@ impl ModelServer {
 
     /// The requests of the main loop.
     pub fn main_requests(&self) -> Vec<Arc<RecordedRequest>> {
-        self.requests().into_iter().filter(|request| request.role == "main").collect()
+        self.requests_of("main")
+    }
+
+    /// See [`role_of`].
+    pub fn requests_of(&self, role: &str) -> Vec<Arc<RecordedRequest>> {
+        self.requests().into_iter().filter(|request| request.role == role).collect()
     }
 
     /// Waits until so many requests have arrived.
@@ -204,7 +219,7 @@ impl ModelServer {
         self.requests()
     }
 
-    /// The bills of the requests that were accepted, in order.
+    /// The bills of the main loop's requests that were accepted, in order.
     pub fn usages(&self) -> Vec<CacheUsage> {
         self.script().usages.clone()
     }
@@ -397,7 +412,9 @@ impl Shared {
         let now = self.script().clock;
         let usage =
             self.cache.lock().expect("no test panics while it holds the cache").bill(&request.body, now)?;
-        self.script().usages.push(usage);
+        if request.role == "main" {
+            self.script().usages.push(usage);
+        }
         Ok(usage)
     }
 

@@ -5,10 +5,10 @@
 //! | `file path=P` | writes a file; `~/` is the home, anything else the workspace |
 //! | `settings` | writes the user's `settings.json` |
 //! | `environment` | `NAME=value` lines for the server; `NAME=` takes one away |
-//! | `client` | JSON over the client's own description: `{"encodings": ["utf-16"], "reverie": null}` |
+//! | `client` | JSON over the client's own description: `{"encodings": ["utf-16"], "reverie": null}`; `ignore` names what need not be read |
 //! | `git` | commits the workspace as it is now |
 //! | `open path=P` | opens a document; with a body, that is its unsaved text |
-//! | `model [for=main]` | the next reply of the model, see `reply_text` |
+//! | `model [for=main]` | the next reply of the model, see `reply_text`; `for=recall`: to the question which memories fit |
 //! | `permission option=deny` | the answer to the next question for permission; the body is its message |
 //! | `answer` | the answer to the next question of the agent, or the button to press on the next message |
 //! | `user [mention=P]` | a prompt; runs the turn to its end |
@@ -18,7 +18,7 @@
 //! | `expect asked` | the permissions asked for so far |
 //! | `expect tree`, `expect file path=P`, `expect buffer path=P` | the workspace now |
 //!
-//! `<workspace>`, `<home>` and `<model>` stand for two paths and the model's address in both directions. With `UPDATE_EXPECT=1` the bodies of `expect`
+//! `<workspace>`, `<memory>`, `<home>` and `<model>` stand for three paths and the model's address in both directions. With `UPDATE_EXPECT=1` the bodies of `expect`
 //! blocks are rewritten instead of compared.
 
 mod parse;
@@ -293,6 +293,9 @@ impl Run {
             options.encodings = vec!["utf-16"];
         }
         options.configuration = self.client_options["configuration"].clone();
+        for ignored in self.client_options["ignore"].as_array().into_iter().flatten() {
+            client.ignore(ignored.as_str().expect("a method or a kind"));
+        }
         client.initialize(&options).await;
         client
     }
@@ -311,7 +314,7 @@ impl Run {
             "text" => self.abstracted(&(turn().text() + "\n")),
             "request" => self.request_layout(block),
             "tree" => self.fixture.tree(),
-            "file" => self.fixture.read(block.attribute("path")),
+            "file" => self.fixture.read(&self.filled_in(block.attribute("path"))),
             "buffer" => {
                 let path = self.fixture.path(block.attribute("path"));
                 self.client().await.document(&path).text
@@ -370,7 +373,9 @@ impl Run {
     }
 
     fn replacements(&self) -> Vec<(String, String)> {
-        let mut replacements = self.fixture.replacements();
+        let memory = self.fixture.project_dir().join("memory").display().to_string();
+        let mut replacements = vec![(memory, "<memory>".to_owned())];
+        replacements.extend(self.fixture.replacements());
         replacements.push((self.model.url(), "<model>".to_owned()));
         replacements
     }
