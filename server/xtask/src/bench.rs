@@ -6,6 +6,7 @@
 mod caches;
 mod commands;
 mod edits;
+mod memory;
 mod sessions;
 mod start;
 mod turns;
@@ -28,7 +29,7 @@ pub enum Output {
 }
 
 /// The files of `bench/`, in the order of the table.
-const PARTS: [&str; 6] = ["start", "turns", "edits", "sessions", "commands", "caches"];
+const PARTS: [&str; 7] = ["start", "turns", "edits", "sessions", "memory", "commands", "caches"];
 
 /// A cache that saves less than this of what somebody waits for is not worth that it can be wrong: a tenth of a second
 /// is what people begin to notice, and the model takes far longer than that for its part of a round.
@@ -121,6 +122,7 @@ pub fn run(output: Output) -> anyhow::Result<()> {
                 "turns" => turns::measure(&binary).await?,
                 "edits" => edits::measure(&binary).await?,
                 "sessions" => sessions::measure(&binary).await?,
+                "memory" => memory::measure(&binary).await?,
                 "commands" => commands::measure(&binary).await?,
                 _ => caches::measure(&binary).await?,
             });

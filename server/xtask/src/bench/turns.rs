@@ -1,6 +1,7 @@
 //! What a turn costs: the wait before a request, between rounds, for a delta; tokens, money, memory, and searching.
 
 use std::{
+    fs,
     path::Path,
     process::Command,
     sync::Arc,
@@ -14,44 +15,54 @@ use testkit::{
     model_server::{Gate, ModelServer, RecordedRequest, Reply},
 };
 
-use super::{Figure, median, resident};
+use super::{
+    Figure, median,
+    memory::{Words, topic},
+    resident,
+};
 
 const RUNS: usize = 10;
 const ROUNDS: usize = 10;
 
 pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
-    let fixture = Fixture::new("//- CLAUDE.md\nUse tabs. Tests are named by behaviour.\n");
+    let fixture = Fixture::new(
+        "//- CLAUDE.md\nUse tabs. Tests are named by behaviour.\n//- ~/.claude/CLAUDE.md\nAnswer in few words.\n",
+    );
+    remember(&fixture)?;
     for number in 0..30 {
         fixture.write(&format!("src/file_{number}.rs"), &"pub fn something() -> u32 { 42 }\n".repeat(200));
     }
     search_tree(&fixture);
     fixture.git_init();
     let server = ModelServer::start().await;
+    server.always("recall", Reply::text("{\"selected\": []}"));
     let environment = fixture.environment(&server.url());
     let process = ServerProcess::spawn(binary, &["lsp"], &environment, &fixture.workspace);
     let client = LspClient::over_stdio(process);
     client.ignore("reverie/session/update");
     client.ignore("$/progress");
+    client.ignore("reverie/memory/event");
     client.initialize(&ClientOptions::new(&fixture.workspace)).await;
     let session = client.new_session().await;
     let read = |number: usize| ("Read", json!({"file_path": format!("src/file_{number}.rs")}));
 
     server.reply(Reply::text("ready"));
-    client.turn(&session, "the first turn renders the prompt").await;
-    let first = server.requests().first().map(|request| request.bytes.len()).unwrap_or_default();
+    client.turn(&session, "when do we deploy the payment service?").await;
+    let first = server.main_requests().first().map(|request| request.bytes.len()).unwrap_or_default();
+    let has_recalled = server.main_requests().first().is_some_and(|request| has_memory(&request.body));
 
     let mut prompts = Vec::new();
     for _ in 0..RUNS {
-        let before = server.requests().len();
+        let before = server.main_requests().len();
         server.reply(Reply::text("yes"));
         let started = Instant::now();
-        let turn = client.prompt(&session, "and again").await;
-        let requests = server.wait_for_requests(before + 1).await;
-        prompts.extend(requests.last().map(|request| request.arrived.duration_since(started)));
+        let turn = client.prompt(&session, "and again, please, with some more words").await;
+        let request = main_request(&server, before).await;
+        prompts.push(request.arrived.duration_since(started));
         client.turn_end(&session, &turn).await;
     }
 
-    let before = server.requests().len();
+    let before = server.main_requests().len();
     for number in 0..ROUNDS {
         let (tool, input) = read(number);
         server.reply(Reply::tool(tool, input));
@@ -64,7 +75,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
 
     let mut thirty = Vec::new();
     for _ in 0..RUNS {
-        let before = server.requests().len();
+        let before = server.main_requests().len();
         server.reply(Reply::tools((0..30).map(read)));
         server.reply(Reply::text("done"));
         let session = client.new_session().await;
@@ -90,23 +101,26 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     }
 
     let ratio = server.cache().cost_ratio();
-    let before = server.requests().len();
+    let before = server.main_requests().len();
     server.reply(Reply::text("hello"));
     let second = client.new_session().await;
     client.turn(&second, "a second session").await;
     let usage = server.usages().get(before).cloned();
     let resident_after = resident(client.process_id().unwrap_or_default())?;
     let rewritten = usage.map_or(1.0, |usage| {
-        let opening = opening_tokens(server.requests().get(before).map(|request| &request.body));
+        let opening = opening_tokens(server.main_requests().get(before).map(|request| &request.body));
         1.0 - (usage.read as f64 / opening).min(1.0)
     });
 
     let mut figures = vec![
-        Figure::milliseconds("warm prompt → request on the wire", median(prompts), 2.0),
+        Figure::milliseconds("warm prompt → request on the wire", median(prompts), 2.0)
+            .beside("200 memories, recall on"),
         Figure::milliseconds("gap per tool round", median(gaps), 2.0),
         Figure::milliseconds("thirty parallel reads", median(thirty), 10.0),
         Figure::milliseconds("delta at the socket → notification at the editor", median(deltas), 1.0),
-        Figure::number("first request, bytes / 4", first as f64 / 4.0, 6_000.0, " tokens"),
+        Figure::number("first request, bytes / 4", first as f64 / 4.0, 6_000.0, " tokens")
+            .beside("CLAUDE.md, the rules of memory, 20 lines of its index, a recalled memory")
+            .provided(has_recalled),
         Figure::number("cost of the session / the cheapest possible", ratio, 1.02, "")
             .beside(format!("cache hit rate {:.1} %", hits * 100.0)),
         Figure::number(
@@ -123,9 +137,43 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// 200 memories, of which one is about deploying, and the first 20 in the index.
+fn remember(fixture: &Fixture) -> anyhow::Result<()> {
+    let directory = fixture.project_dir().join("memory");
+    fs::create_dir_all(&directory)?;
+    let mut words = Words::default();
+    let mut index = String::new();
+    for number in 0..199 {
+        fs::write(directory.join(format!("topic_{number}.md")), topic(&mut words, number))?;
+        if number < 20 {
+            index.push_str(&format!("- [{}](topic_{number}.md) — {}\n", words.line(2), words.line(8)));
+        }
+    }
+    fs::write(directory.join("MEMORY.md"), index)?;
+    let deploys = "---\nname: Deploys of the payment service\ndescription: When we deploy the payment service\n\
+                   type: project\n---\n\nWe deploy the payment service on Fridays only.\n";
+    fs::write(directory.join("deploys.md"), deploys)?;
+    Ok(())
+}
+
+fn has_memory(body: &Value) -> bool {
+    body["messages"].to_string().contains("on Fridays only")
+}
+
+/// The request of the main loop behind so many others.
+async fn main_request(server: &ModelServer, before: usize) -> Arc<RecordedRequest> {
+    loop {
+        let all = server.requests();
+        if let Some(request) = all.iter().filter(|request| request.role == "main").nth(before) {
+            return Arc::clone(request);
+        }
+        server.wait_for_requests(all.len() + 1).await;
+    }
+}
+
 /// From the last byte of each reply to the arrival of the next request.
 pub(super) fn gaps(server: &ModelServer, before: usize) -> Vec<Duration> {
-    let requests = server.requests();
+    let requests = server.main_requests();
     let requests: Vec<_> = requests.iter().skip(before).collect();
     let gap = |pair: &[&Arc<RecordedRequest>]| Some(pair[1].arrived.duration_since(*pair[0].answered.get()?));
     requests.windows(2).filter_map(gap).collect()
@@ -174,7 +222,7 @@ async fn searching(
     for (what, reply, arguments) in calls {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..RUNS {
-            let before = server.requests().len();
+            let before = server.main_requests().len();
             server.reply(reply.clone());
             server.reply(Reply::text("found"));
             client.turn(session, "search").await;
