@@ -142,9 +142,13 @@ impl Store {
         // The counts are part of what is ranked.
         let counts = usage::read(&self.directory);
         let mut state = self.state();
+        let State { files, ranker } = &mut *state;
         for (path, _) in used {
-            if let Some((_, memory)) = state.files.get_mut(path) {
-                memory.counts = counts.get(path).copied().unwrap_or_default();
+            if let Some((stamp, memory)) = files.get_mut(path) {
+                let document;
+                (*memory, document) =
+                    read_one(&self.directory, &Found { path: path.clone(), stamp: *stamp }, &counts);
+                ranker.iter_mut().for_each(|ranker| ranker.update(document.clone()));
             }
         }
     }
