@@ -1,7 +1,9 @@
 //! What stands between two lines of `---` at the top of a file, read as generously as people write it.
 //!
-//! YAML first. What YAML refuses and everybody writes (`description: Use when: x`, `paths: *.rs`, tabs, a key twice) is
+//! What is plain is read without a parser of YAML, and means the same. Else YAML first. What YAML refuses and everybody writes (`description: Use when: x`, `paths: *.rs`, tabs, a key twice) is
 //! then read line by line.
+
+mod plain;
 
 use serde_json::{Map, Value};
 
@@ -65,7 +67,7 @@ pub fn parse(text: &str) -> Document<'_> {
         let problem = format!("has a frontmatter of more than {} KB, which is not read", LARGEST / 1024);
         return Document { body, problem: Some(problem), ..Document::default() };
     }
-    let fields = from_yaml(front).unwrap_or_else(|| from_lines(front));
+    let fields = plain::fields(front).or_else(|| from_yaml(front)).unwrap_or_else(|| from_lines(front));
     Document { fields, body, problem: None }
 }
 
@@ -191,6 +193,9 @@ fn unquoted(value: &str) -> &str {
 /// Blanks and line ends as one blank, without characters that nobody sees: what is listed to the model must be what
 /// the user sees in the file.
 pub fn one_line(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !text.contains("  ") {
+        return text.trim().to_owned();
+    }
     let visible: String = text.chars().filter(|character| !is_hidden(*character)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }

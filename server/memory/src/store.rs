@@ -243,8 +243,11 @@ fn read_all(directory: &Path, files: &[Found], counts: &BTreeMap<String, Counts>
 
 fn read_one(directory: &Path, found: &Found, counts: &BTreeMap<String, Counts>) -> (Memory, Document) {
     let mut bytes = Vec::new();
-    let read = markdown::file::open_regular(&directory.join(&found.path))
-        .and_then(|(file, _)| file.take(READ_BYTES).read_to_end(&mut bytes));
+    let read = markdown::file::open_regular(&directory.join(&found.path)).and_then(|(file, metadata)| {
+        // In one go: with a guess at the size it would be many.
+        bytes.reserve(metadata.len().min(READ_BYTES) as usize + 1);
+        file.take(READ_BYTES).read_to_end(&mut bytes)
+    });
     if let Err(error) = read {
         tracing::debug!(%error, path = found.path, "a memory cannot be read");
     }
