@@ -13,6 +13,7 @@ use testkit::{
     fixture::Fixture,
     lsp_client::{ClientOptions, LspClient, ServerProcess},
     model_server::{Gate, ModelServer, RecordedRequest, Reply},
+    prompt_cache::PromptCache,
 };
 
 use super::{
@@ -71,7 +72,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     client.turn(&session, "ten rounds").await;
     let gaps = gaps(&server, before);
 
-    let hits = server.cache().totals().hit_rate();
+    let hits = main_loop(&server)?.totals().hit_rate();
 
     let mut thirty = Vec::new();
     for _ in 0..RUNS {
@@ -100,7 +101,7 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
         client.turn_end(&session, &turn).await;
     }
 
-    let ratio = server.cache().cost_ratio();
+    let ratio = main_loop(&server)?.cost_ratio();
     let before = server.main_requests().len();
     server.reply(Reply::text("hello"));
     let second = client.new_session().await;
@@ -158,6 +159,15 @@ fn remember(fixture: &Fixture) -> anyhow::Result<()> {
 
 fn has_memory(body: &Value) -> bool {
     body["messages"].to_string().contains("on Fridays only")
+}
+
+/// The bill of the main loop alone: the questions which memories fit are new each time, and cost what they cost.
+fn main_loop(server: &ModelServer) -> anyhow::Result<PromptCache> {
+    let mut cache = PromptCache::new();
+    for request in server.main_requests() {
+        cache.bill(&request.body, Duration::ZERO).map_err(anyhow::Error::msg)?;
+    }
+    Ok(cache)
 }
 
 /// The request of the main loop behind so many others.
