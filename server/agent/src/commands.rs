@@ -181,7 +181,7 @@ impl Spoken {
     /// Runs the command and keeps what it said with the session; never sent to a model. May read files.
     pub fn run(&self, session: &Arc<Session>) -> String {
         let text = self.answer(session).unwrap_or_else(|error| error.to_string());
-        let body = Body::System { subtype: LOCAL.to_owned(), text: format!("{}\n\n{text}", self.words) };
+        let body = Body::notice(LOCAL, format!("{}\n\n{text}", self.words));
         // A session that has said nothing needs no file for it.
         if !session.state().thread.is_empty() {
             session.append(body, Flags { meta: true, ..Flags::default() });

@@ -47,6 +47,7 @@ pub(crate) fn render(inputs: &Inputs<'_>) -> Prefix {
         tools: serde_json::to_value(&inputs.tools).unwrap_or(Value::Null),
         context: vec![Block::text(first_message(inputs.instructions, inputs.memory_dir, inputs.today))],
         instructions: Value::Null,
+        boundary: None,
     }
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::{
     excerpt::one_line,
     listing,
-    message::SessionId,
+    message::{Body, SessionId},
     record::{CostState, ForkedFrom, Record, Stamp, encode, transcript_path},
     resume::{LoadError, Loaded, Strategy, read},
     transcript::atomic,
@@ -89,12 +89,22 @@ fn records(loaded: Loaded, from: ForkedFrom, title: String) -> impl Iterator<Ite
     // A straight line, whatever way the source took.
     let messages = loaded.thread.into_iter().scan(None, |parent, mut message| {
         let previous = parent.replace(message.uuid);
+        // What was kept is in its place now.
+        if message.compaction().is_some()
+            && let Body::System { compaction: Some(compaction), .. } = &mut Arc::make_mut(&mut message).body
+        {
+            (compaction.preserved_segment, compaction.complete_with) = (None, None);
+        }
         if message.parent != previous {
             Arc::make_mut(&mut message).parent = previous;
         }
         Some(Record::Message(message))
     });
-    state.into_iter().chain(messages).chain(loaded.read_files.into_iter().map(Record::ReadFiles))
+    state
+        .into_iter()
+        .chain(messages)
+        .chain(loaded.read_files.into_iter().map(Record::ReadFiles))
+        .chain(loaded.context.into_iter().map(Record::Context))
 }
 
 fn title(loaded: &Loaded) -> String {

@@ -25,8 +25,8 @@ pub use fork::{ForkError, Forked, fork};
 pub use integrity::{Repair, RepairLog};
 pub use listing::{Summary, list};
 pub use message::{
-    Attachment, Block, Body, Flags, Message, RequestMessage, ResultContent, Role, SYNTHETIC_MODEL, SessionId,
-    StopReason, Usage,
+    Attachment, Block, Body, Compaction, Flags, Message, PreservedSegment, RequestMessage, ResultContent,
+    Role, SYNTHETIC_MODEL, SessionId, StopReason, Usage,
 };
 pub use pairing::INTERRUPTED;
 pub use record::{

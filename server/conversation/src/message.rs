@@ -75,9 +75,48 @@ pub enum Body {
     System {
         subtype: String,
         text: String,
+        /// Of a compact boundary: what stands behind it, and what was kept.
+        compaction: Option<Box<Compaction>>,
     },
     /// A reminder that joins the nearest user message; rendered once, when it was made, and frozen.
     Attachment(Attachment),
+}
+
+/// What a compact boundary says about itself, under Claude Code's names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Compaction {
+    /// `auto` or `manual`.
+    pub trigger: String,
+    /// Tokens of the context before it.
+    pub pre_tokens: u64,
+    /// And after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_tokens: Option<u64>,
+    /// The last message before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_message_uuid: Option<Uuid>,
+    /// Tools that were loaded late; their definitions are sent again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pre_compact_discovered_tools: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preserved_segment: Option<PreservedSegment>,
+    /// The last record of the compaction. A file without it was cut before the compaction was whole: then it never
+    /// happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete_with: Option<Uuid>,
+}
+
+/// Messages that a compaction kept. They stay where they are in the file; the thread has them behind the anchor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreservedSegment {
+    pub head_uuid: Uuid,
+    /// The message they follow: the summary, or the boundary if they come before the summary.
+    pub anchor_uuid: Uuid,
+    pub tail_uuid: Uuid,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +174,23 @@ pub enum Block {
     /// A kind this version does not know; passed on as it came.
     #[serde(untagged)]
     Unknown(Value),
+}
+
+impl Body {
+    /// A word to the user that no model sees.
+    pub fn notice(subtype: &str, text: impl Into<String>) -> Self {
+        Self::System { subtype: subtype.to_owned(), text: text.into(), compaction: None }
+    }
+}
+
+impl Message {
+    /// What the boundary at the head of a compacted thread says.
+    pub fn compaction(&self) -> Option<&Compaction> {
+        match &self.body {
+            Body::System { compaction, .. } => compaction.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 impl Block {

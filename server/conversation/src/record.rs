@@ -38,6 +38,7 @@ pub(crate) const MODEL_CHOICE: &str = "reverie-model";
 pub(crate) const HEAD: &str = "reverie-head";
 pub(crate) const FORKED_FROM: &str = "reverie-forked-from";
 pub(crate) const CHECKPOINT: &str = "reverie-checkpoint";
+pub(crate) const CONTEXT: &str = "reverie-context";
 pub(crate) const BRANCHES: &str = "reverie-branches";
 pub(crate) const CUSTOM_TITLE: &str = "custom-title";
 /// Claude Code's; ours name the turn besides.
@@ -89,6 +90,8 @@ pub enum Record {
     Branches(u64),
     /// A state of the user's files that can be restored, in the form of who keeps it.
     Checkpoint(Value),
+    /// What was decided about the context, in the form of who decides it.
+    Context(Value),
     /// The model the user chose for the session; the last one counts.
     ModelChoice(String),
     /// Of another program or a later version.
@@ -106,6 +109,9 @@ pub struct Prefix {
     /// Which files of instructions are in it, in the form of who reads them.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub instructions: Value,
+    /// The compaction it was rendered for; it counts only where that is a part of the thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<Uuid>,
 }
 
 /// Where a session was forked from.

@@ -74,6 +74,11 @@ pub struct Loaded {
     pub forked_from: Option<ForkedFrom>,
     /// Oldest first.
     pub checkpoints: Vec<Value>,
+    /// What was decided about the context, oldest first, on whatever branch.
+    pub context: Vec<Value>,
+    /// The message that the next one follows; `None`: there is none. Not the last of the thread where a compaction
+    /// kept messages and nothing was said since.
+    pub tip: Option<Uuid>,
     /// One sentence for each kind of thing that was not as it should be.
     pub repairs: Vec<String>,
 }
@@ -143,7 +148,8 @@ pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) ->
     let mut report = Report::default();
     let heads = read_heads(path, &scan)?;
     let chosen = choose(&scan, &heads, at, &mut report)?;
-    let extras = read_extras(path, &scan)?;
+    let is_sent = |uuid| chosen.path.iter().any(|wanted| wanted.uuid == uuid);
+    let extras = read_extras(path, &scan, is_sent)?;
     // The index of a long file is large; what follows needs only what was chosen from it.
     scan.entries = Vec::new();
 
@@ -170,6 +176,8 @@ pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) ->
         branches,
         forked_from: extras.forked_from,
         checkpoints: extras.checkpoints,
+        context: extras.context,
+        tip: chosen.tip,
         repairs: Vec::new(),
     };
     let is_lost = loaded.thread.is_empty() && !chosen.at_beginning;
@@ -190,9 +198,12 @@ pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) ->
         report.empty &= loaded.thread.is_empty();
         digest::replace_thread(&mut loaded, extras.git_branch.as_deref(), known());
     }
+    if let Some(added) = loaded.new_messages.last() {
+        loaded.tip = Some(added.uuid);
+    }
     // Another branch is gone on with: the next resume finds the way too, though nothing may be said until then.
     if at.is_some() && loaded.new_messages.is_empty() {
-        loaded.new_records.push(Record::Head { uuid: loaded.thread.last().map(|message| message.uuid) });
+        loaded.new_records.push(Record::Head { uuid: loaded.tip });
     }
     loaded.repairs = report.sentences(&scan.damage, scan.bytes, &loaded);
     let extras = Noticed {

@@ -32,7 +32,7 @@ pub(crate) fn attachment(number: u32, text: &str) -> Arc<Message> {
 }
 
 pub(crate) fn system(number: u32, subtype: &str) -> Arc<Message> {
-    message(number, Body::System { subtype: subtype.to_owned(), text: "note".to_owned() })
+    message(number, Body::notice(subtype, "note"))
 }
 
 pub(crate) fn assistant(number: u32, id: &str, content: Vec<Block>) -> Arc<Message> {

@@ -18,9 +18,12 @@ use uuid::Uuid;
 
 pub(crate) use envelope::Envelope;
 
-use crate::record::{
-    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD, MODE,
-    MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
+use crate::{
+    message::PreservedSegment,
+    record::{
+        BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION,
+        HEAD, MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
+    },
 };
 
 /// A longer line is skipped and reported rather than held in memory.
@@ -63,6 +66,8 @@ pub(crate) struct Scan {
     pub(crate) bytes: u64,
     /// Everything with a uuid, in file order.
     pub(crate) entries: Vec<Entry>,
+    /// What compact boundaries say about where they belong, by their uuids, in file order.
+    pub(crate) boundaries: Vec<(Uuid, Links)>,
     pub(crate) extras: Extras,
     pub(crate) damage: Damage,
     lines: u64,
@@ -92,6 +97,13 @@ impl Entry {
     }
 }
 
+/// What ties a compact boundary to other records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Links {
+    pub(crate) preserved: Option<PreservedSegment>,
+    pub(crate) complete_with: Option<Uuid>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     User,
@@ -111,7 +123,7 @@ pub(crate) struct Place {
 /// Where the newest of each other record is.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
-    pub(crate) prefix: Option<Place>,
+    pub(crate) prefixes: Vec<Place>,
     pub(crate) cost: Option<Place>,
     pub(crate) custom_title: Option<Place>,
     pub(crate) generated_title: Option<Place>,
@@ -126,6 +138,7 @@ pub(crate) struct Extras {
     pub(crate) forked_from: Option<Place>,
     pub(crate) branches: Option<Place>,
     pub(crate) checkpoints: Vec<Place>,
+    pub(crate) context: Vec<Place>,
 }
 
 /// A head record and how many entries come before it.
@@ -275,6 +288,9 @@ impl Scan {
             }
         };
         let boundary = kind == Kind::System && envelope.subtype() == COMPACT_BOUNDARY;
+        if boundary && let Some(links) = Envelope::links(bytes) {
+            self.boundaries.push((uuid, links));
+        }
         let parent = match envelope.parent() {
             None if boundary => Envelope::logical_parent(bytes),
             parent => parent,
@@ -288,7 +304,7 @@ impl Scan {
 
     fn other_record(&mut self, envelope: &Envelope<'_>, place: Place) {
         match envelope.kind() {
-            PREFIX => self.extras.prefix = Some(place),
+            PREFIX => self.extras.prefixes.push(place),
             COST => self.extras.cost = Some(place),
             READ_FILES => self.extras.read_files.push(place),
             MODE => self.extras.mode = Some(place),
@@ -297,6 +313,7 @@ impl Scan {
             FORKED_FROM => self.extras.forked_from = self.extras.forked_from.or(Some(place)),
             BRANCHES => self.extras.branches = Some(place),
             CHECKPOINT => self.extras.checkpoints.push(place),
+            CONTEXT => self.extras.context.push(place),
             QUEUE_OPERATION if envelope.names_turn() => self.extras.queue_operations.push(place),
             CUSTOM_TITLE => self.extras.custom_title = Some(place),
             "ai-title" => self.extras.generated_title = Some(place),
@@ -310,8 +327,9 @@ impl Scan {
     fn append(&mut self, mut next: Scan) {
         let before = self.entries.len();
         self.entries.append(&mut next.entries);
+        self.boundaries.append(&mut next.boundaries);
         let (extras, newer) = (&mut self.extras, next.extras);
-        extras.prefix = newer.prefix.or(extras.prefix);
+        extras.prefixes.extend(newer.prefixes);
         extras.cost = newer.cost.or(extras.cost);
         extras.custom_title = newer.custom_title.or(extras.custom_title);
         extras.generated_title = newer.generated_title.or(extras.generated_title);
@@ -325,6 +343,7 @@ impl Scan {
         extras.forked_from = extras.forked_from.or(newer.forked_from);
         extras.branches = newer.branches.or(extras.branches);
         extras.checkpoints.extend(newer.checkpoints);
+        extras.context.extend(newer.context);
         let (damage, more) = (&mut self.damage, next.damage);
         damage.first_bad_line = damage.first_bad_line.or(more.first_bad_line.map(|line| self.lines + line));
         damage.bad_lines += more.bad_lines;

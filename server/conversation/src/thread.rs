@@ -2,6 +2,7 @@
 //! makes a branch, and damage makes holes; the walk finds its way around the latter.
 
 mod branches;
+mod preserved;
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     record::interrupted_uuid,
-    scan::{Entry, Kind},
+    scan::{Entry, Kind, Links},
 };
 
 /// Where the user rewound the session to.
@@ -24,6 +25,8 @@ pub(crate) struct Head {
 pub(crate) struct Index<'a> {
     entries: &'a [Entry],
     heads: &'a [Head],
+    /// What compact boundaries say, by their uuids.
+    boundaries: &'a [(Uuid, Links)],
     /// Positions of messages that begin a thread whatever they are: the user had rewound to before the first one.
     begins_anew: HashSet<usize>,
     /// Positions by uuid, then by place in the file.
@@ -51,6 +54,14 @@ pub(crate) struct Walk {
 impl<'a> Index<'a> {
     /// `heads` in file order.
     pub(crate) fn new(entries: &'a [Entry], heads: &'a [Head]) -> Self {
+        Self::with_boundaries(entries, heads, &[])
+    }
+
+    pub(crate) fn with_boundaries(
+        entries: &'a [Entry],
+        heads: &'a [Head],
+        boundaries: &'a [(Uuid, Links)],
+    ) -> Self {
         let mut by_uuid: Vec<u32> =
             (0..entries.len()).filter_map(|position| u32::try_from(position).ok()).collect();
         let uuid_at = |position: &u32| entries.get(*position as usize).map(|entry| entry.uuid);
@@ -66,8 +77,15 @@ impl<'a> Index<'a> {
                 duplicates += 1;
             }
         }
-        let mut index =
-            Self { entries, heads, begins_anew: HashSet::new(), by_uuid, duplicates, is_duplicate };
+        let mut index = Self {
+            entries,
+            heads,
+            boundaries,
+            begins_anew: HashSet::new(),
+            by_uuid,
+            duplicates,
+            is_duplicate,
+        };
         let to_beginning = heads.iter().filter(|head| head.target.is_none());
         index.begins_anew = to_beginning
             .filter_map(|head| (head.after..entries.len()).find(|position| index.is_main_message(*position)))
@@ -100,6 +118,10 @@ impl<'a> Index<'a> {
         (uuid_at(&position) == Some(uuid)).then_some(position as usize)
     }
 
+    pub(crate) fn uuid(&self, position: usize) -> Option<Uuid> {
+        self.entries.get(position).map(|entry| entry.uuid)
+    }
+
     pub(crate) fn newest_leaf(&self) -> Option<usize> {
         (0..self.entries.len()).rev().find(|position| self.is_main_message(*position))
     }
@@ -118,7 +140,8 @@ impl<'a> Index<'a> {
         (position + 1..self.entries.len()).find(|later| self.is_main_message(*later))
     }
 
-    /// From the leaf to the root, or to the newest compact boundary on the way: what is older is not sent.
+    /// From the leaf to the root, or to the newest compact boundary on the way: what is older is not sent, but for what
+    /// the compaction kept.
     pub(crate) fn walk(&self, leaf: usize) -> Walk {
         let mut walk = Walk::default();
         let mut unvisited = Unvisited::new(self);
@@ -137,6 +160,9 @@ impl<'a> Index<'a> {
             next = self.parent_of(position, entry, &mut unvisited, &mut walk);
         }
         walk.path.reverse();
+        if begins_at_boundary {
+            self.insert_preserved(&mut walk);
+        }
         self.count_the_rest(&mut walk, begins_at_boundary);
         walk
     }
@@ -295,7 +321,7 @@ impl Unvisited {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{sample::uuid, scan::Place};
 

@@ -128,6 +128,23 @@ impl Transcript {
         written
     }
 
+    /// Writes these with one `write`: a kill leaves all of them, or the first few, which together are not whole.
+    pub fn append_all(&self, records: &[Record]) -> Result<(), TranscriptError> {
+        let mut lines = Vec::new();
+        for record in records {
+            encode(record, &self.stamp, &mut lines)?;
+        }
+        let mut state = self.state();
+        let connected = self.connect(&mut state);
+        let Some(last) = records.last() else { return Ok(()) };
+        let written = match state.append(last, &lines) {
+            Err(TranscriptError::Io(error)) => connected.and(Err(error.into())),
+            written => written,
+        };
+        state.lost += if matches!(written, Err(TranscriptError::Full)) { records.len() } else { 0 };
+        written
+    }
+
     /// How many records will never be in the file: there was no room to keep them until it could be written.
     pub fn lost(&self) -> usize {
         self.state().lost
@@ -270,6 +287,7 @@ impl State {
             | Record::Head { .. }
             | Record::ForkedFrom(_)
             | Record::Checkpoint(_)
+            | Record::Context(_)
             | Record::ModelChoice(_)
             | Record::Unknown(_) => {}
         }

@@ -60,7 +60,7 @@ fn blocks_by_kind() {
 
 #[test]
 fn without_usage_everything_and_the_prefix_is_estimated() {
-    let notice = message(Body::System { subtype: "notice".to_owned(), text: "never sent".to_owned() });
+    let notice = message(Body::notice("notice", "never sent"));
     let attachment =
         message(Body::Attachment(Attachment { kind: "todo".to_owned(), text: "12345678".to_owned() }));
     let thread = [user("1234"), notice, attachment, assistant(None, SYNTHETIC_MODEL, 0)];
@@ -132,7 +132,7 @@ fn the_results_of_the_response_before_are_in_the_usage_already() {
         assistant(Some("a"), "claude", 500),
         result(&"r".repeat(4_000)),
         assistant(Some("b"), "claude", 0),
-        message(Body::System { subtype: "notice".to_owned(), text: "never sent".to_owned() }),
+        message(Body::notice("notice", "never sent")),
         result("12345678"),
         assistant(Some("b"), "claude", 1_600),
     ];

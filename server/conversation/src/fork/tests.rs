@@ -26,6 +26,7 @@ fn prefix() -> Prefix {
         tools: json!([]),
         context,
         instructions: json!(null),
+        boundary: None,
     }
 }
 

@@ -43,6 +43,7 @@ fn sessions_of_both_programs_are_listed_newest_first() {
         tools: Value::Null,
         context: vec![Block::text("<system-reminder>c</system-reminder>")],
         instructions: serde_json::Value::Null,
+        boundary: None,
     };
     transcript.append(&Record::Prefix(prefix)).unwrap();
     let text = format!("Please\n explain   {}", "the engine ".repeat(60));

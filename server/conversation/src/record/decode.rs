@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    BRANCHES, CHECKPOINT, COST, CUSTOM_TITLE, FORKED_FROM, ForkedFrom, HEAD, MODE, MODEL_CHOICE, PREFIX,
-    QUEUE_OPERATION, READ_FILES, Record, identity,
+    BRANCHES, CHECKPOINT, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, ForkedFrom, HEAD, MODE, MODEL_CHOICE,
+    PREFIX, QUEUE_OPERATION, READ_FILES, Record, identity,
 };
 use crate::message::{
     Attachment, Block, Body, Flags, Message, ResultContent, SYNTHETIC_MODEL, SessionId, StopReason, Usage,
@@ -206,6 +206,7 @@ fn decode_tree(mut line: Map<String, Value>) -> Result<Record, DecodeError> {
         FORKED_FROM => forked_from(&line),
         BRANCHES => line.get("count").and_then(Value::as_u64).map(Record::Branches),
         CHECKPOINT => line.get_mut("checkpoint").map(|checkpoint| Record::Checkpoint(checkpoint.take())),
+        CONTEXT => line.get_mut("context").map(|context| Record::Context(context.take())),
         MODEL_CHOICE => {
             line.get("model").and_then(Value::as_str).map(|model| Record::ModelChoice(model.to_owned()))
         }
@@ -260,6 +261,8 @@ fn message(kind: &str, mut line: Map<String, Value>) -> Result<Message, DecodeEr
         "system" => Body::System {
             subtype: take_string(&mut line, "subtype").unwrap_or_default(),
             text: take_string(&mut line, "content").unwrap_or_default(),
+            // One that makes no sense is as good as none.
+            compaction: line.remove("compactMetadata").and_then(|value| serde_json::from_value(value).ok()),
         },
         "attachment" => Body::Attachment(attachment(line.remove("attachment"))),
         _ => {
@@ -270,9 +273,7 @@ fn message(kind: &str, mut line: Map<String, Value>) -> Result<Message, DecodeEr
             match kind {
                 "user" => Body::User { content },
                 // Shown to the user when it happened; never sent.
-                _ if is_api_error => {
-                    Body::System { subtype: "api_error".to_owned(), text: joined_text(&content) }
-                }
+                _ if is_api_error => Body::notice("api_error", joined_text(&content)),
                 _ => assistant(
                     take_string(&mut message, "id"),
                     take_string(&mut message, "model").unwrap_or_default(),

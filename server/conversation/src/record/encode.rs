@@ -7,11 +7,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD, MODE,
-    MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES,
+    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD,
+    MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES,
 };
 use super::{CostState, Prefix, Record, Stamp};
-use crate::message::{Block, Body, Message, SYNTHETIC_MODEL, StopReason, Usage};
+use crate::message::{Block, Body, Compaction, Message, SYNTHETIC_MODEL, StopReason, Usage};
 
 /// Appends the record to `line`, with its line break.
 pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serde_json::Result<()> {
@@ -31,6 +31,7 @@ pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serd
         }
         Record::Branches(count) => write(line, BRANCHES, stamp, Own::Branches { count: *count })?,
         Record::Checkpoint(checkpoint) => write(line, CHECKPOINT, stamp, Own::Checkpoint { checkpoint })?,
+        Record::Context(context) => write(line, CONTEXT, stamp, Own::Context { context })?,
         Record::ModelChoice(model) => write(line, MODEL_CHOICE, stamp, Own::Model { model })?,
         Record::Unknown(value) => serde_json::to_writer(&mut *line, value)?,
     }
@@ -113,6 +114,9 @@ enum Own<'a> {
     Checkpoint {
         checkpoint: &'a Value,
     },
+    Context {
+        context: &'a Value,
+    },
     Model {
         model: &'a str,
     },
@@ -148,10 +152,22 @@ pub(crate) struct MessageLine<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum BodyFields<'a> {
-    User { message: UserFields<'a> },
-    Assistant { message: AssistantFields<'a> },
-    System { subtype: &'a str, content: &'a str, level: &'static str },
-    Attachment { attachment: AttachmentFields<'a> },
+    User {
+        message: UserFields<'a>,
+    },
+    Assistant {
+        message: AssistantFields<'a>,
+    },
+    System {
+        subtype: &'a str,
+        content: &'a str,
+        level: &'static str,
+        #[serde(rename = "compactMetadata", skip_serializing_if = "Option::is_none")]
+        compaction: Option<&'a Compaction>,
+    },
+    Attachment {
+        attachment: AttachmentFields<'a>,
+    },
 }
 
 #[derive(Serialize)]
@@ -228,7 +244,10 @@ fn body_fields(message: &Message) -> BodyFields<'_> {
                 },
             }
         }
-        Body::System { subtype, text } => BodyFields::System { subtype, content: text, level: "info" },
+        Body::System { subtype, text, compaction } => {
+            let compaction = compaction.as_deref();
+            BodyFields::System { subtype, content: text, level: "info", compaction }
+        }
         Body::Attachment(attachment) => BodyFields::Attachment {
             attachment: AttachmentFields { kind: &attachment.kind, text: &attachment.text },
         },

@@ -48,6 +48,7 @@ fn records_have_claude_codes_shape() {
             tools: json!([]),
             context: vec![Block::text("c")],
             instructions: serde_json::Value::Null,
+            boundary: None,
         }),
         Record::Mode("plan".to_owned()),
         Record::ModelChoice("a/b".to_owned()),
@@ -235,7 +236,7 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
                 stop_reason,
                 usage
             }),
-        ("[a-z]{1,5}", ".{0,9}").prop_map(|(subtype, text)| Body::System { subtype, text }),
+        ("[a-z]{1,5}", ".{0,9}").prop_map(|(subtype, text)| Body::notice(&subtype, text)),
         (".{0,9}", ".{0,9}").prop_map(|(kind, text)| Body::Attachment(Attachment { kind, text })),
     ];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>());

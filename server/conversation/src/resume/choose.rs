@@ -25,6 +25,8 @@ pub(super) struct Chosen {
     pub(super) branches: Vec<BranchPlaces>,
     /// Where in the file the first message is that came after the end of the thread; `None`: there is none.
     pub(super) next_offset: Option<u64>,
+    /// What the next message follows; not the last of the path where a compaction kept messages.
+    pub(super) tip: Option<Uuid>,
     /// The user rewound to before the first message: the thread is empty on purpose.
     pub(super) at_beginning: bool,
 }
@@ -57,14 +59,14 @@ pub(super) fn choose(
     at: Option<Uuid>,
     report: &mut Report,
 ) -> Result<Chosen, LoadError> {
-    let index = Index::new(&scan.entries, heads);
+    let index = Index::with_boundaries(&scan.entries, heads, &scan.boundaries);
     report.duplicates = index.duplicates;
     let end = end_of_thread(&index, at, report)?;
     if end == End::Nowhere {
         return Ok(Chosen { stray: strays(scan), ..Chosen::default() });
     }
     let mut walk = match end {
-        End::At(leaf) => index.walk(leaf),
+        End::At(leaf) => index.whole_walk(leaf),
         End::Beginning | End::Nowhere => Walk::default(),
     };
     let branches = index.branches(&walk);
@@ -102,8 +104,18 @@ pub(super) fn choose(
             End::At(leaf) => index.next_message(leaf).as_ref().and_then(place).map(|place| place.offset),
             End::Beginning | End::Nowhere => Some(0),
         },
+        tip: match end {
+            End::At(leaf) => tip(&index, &walk, leaf),
+            End::Beginning | End::Nowhere => None,
+        },
         at_beginning: end == End::Beginning,
     })
+}
+
+/// The leaf, unless it was passed by: then the end of the path.
+fn tip(index: &Index<'_>, walk: &Walk, leaf: usize) -> Option<Uuid> {
+    let tip = if walk.path.contains(&leaf) { leaf } else { walk.path.last().copied()? };
+    index.uuid(tip)
 }
 
 #[derive(Clone, Copy, PartialEq)]

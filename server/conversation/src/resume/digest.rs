@@ -52,10 +52,7 @@ pub(super) fn replace_thread(loaded: &mut Loaded, git_branch: Option<&str>, know
         parent: leaf,
         timestamp,
         flags: Flags::default(),
-        body: Body::System {
-            subtype: COMPACT_BOUNDARY.to_owned(),
-            text: "The conversation goes on from a digest of what could be read.".to_owned(),
-        },
+        body: Body::notice(COMPACT_BOUNDARY, "The conversation goes on from a digest of what could be read."),
     };
     let digest = Message {
         uuid: derived_uuid(boundary.uuid, "digest"),

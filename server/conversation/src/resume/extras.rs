@@ -3,6 +3,7 @@
 use std::{collections::HashSet, io, path::Path, path::PathBuf};
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::materialise::Window;
 use crate::{
@@ -16,6 +17,7 @@ const WINDOW: u64 = 16 << 10;
 /// Of records that pile up, the newest so many are read; a hostile file does not cost more.
 const MOST_HEADS: usize = 1_000;
 const MOST_CHECKPOINTS: usize = 10_000;
+const MOST_DECISIONS: usize = 20_000;
 
 #[derive(Default)]
 pub(super) struct Extras {
@@ -36,6 +38,7 @@ pub(super) struct Extras {
     pub(super) git_branch: Option<String>,
     pub(super) forked_from: Option<ForkedFrom>,
     pub(super) checkpoints: Vec<Value>,
+    pub(super) context: Vec<Value>,
     /// What listings are told.
     pub(super) branches: Option<u64>,
     pub(super) has_state: bool,
@@ -58,14 +61,20 @@ pub(super) fn read_heads(path: &Path, scan: &Scan) -> io::Result<Vec<Head>> {
     Ok(heads)
 }
 
-pub(super) fn read_extras(path: &Path, scan: &Scan) -> io::Result<Extras> {
+/// `is_sent`: whether a message is a part of the thread.
+pub(super) fn read_extras(path: &Path, scan: &Scan, is_sent: impl Fn(Uuid) -> bool) -> io::Result<Extras> {
     let mut window = Window::open(path, WINDOW)?;
     let mut extras = Extras::default();
     let places = &scan.extras;
     let mut read = |place: Option<Place>| record(&mut window, place);
-    match read(places.prefix)? {
-        Some(Record::Prefix(prefix)) => extras.prefix = Some(prefix),
-        _ => extras.broken_prefix = places.prefix.is_some(),
+    for place in places.prefixes.iter().rev() {
+        match read(Some(*place))? {
+            // Of a compaction that was taken back, or was never whole.
+            Some(Record::Prefix(prefix)) if !prefix.boundary.is_none_or(&is_sent) => continue,
+            Some(Record::Prefix(prefix)) => extras.prefix = Some(prefix),
+            _ => extras.broken_prefix = true,
+        }
+        break;
     }
     if let Some(Record::Cost(cost)) = read(places.cost)? {
         extras.cost = Some(cost);
@@ -93,6 +102,12 @@ pub(super) fn read_extras(path: &Path, scan: &Scan) -> io::Result<Extras> {
             extras.checkpoints.push(checkpoint);
         }
     }
+    let oldest = places.context.len().saturating_sub(MOST_DECISIONS);
+    for place in places.context.iter().skip(oldest) {
+        if let Some(Record::Context(context)) = read(Some(*place))? {
+            extras.context.push(context);
+        }
+    }
     let mut dequeued = HashSet::new();
     for place in &places.queue_operations {
         match read(Some(*place))? {
@@ -116,7 +131,7 @@ pub(super) fn read_extras(path: &Path, scan: &Scan) -> io::Result<Extras> {
         extras.cwd = envelope.cwd().map(PathBuf::from);
         extras.git_branch = envelope.git_branch();
     }
-    extras.has_state = places.prefix.is_some()
+    extras.has_state = !places.prefixes.is_empty()
         || places.cost.is_some()
         || places.custom_title.is_some()
         || places.generated_title.is_some()

@@ -254,6 +254,7 @@ fn everything_else_in_the_file_comes_back() {
         tools: serde_json::json!([{ "name": "Read" }]),
         context: vec![Block::text("context")],
         instructions: serde_json::Value::Null,
+        boundary: None,
     };
     let mut cost = CostState::default();
     cost.models.insert("a/b".to_owned(), crate::ModelCost { usage: Default::default(), cost_usd: 0.1 + 0.2 });

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::record::identity;
+use super::Links;
+use crate::{message::Compaction, record::identity};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,6 +62,18 @@ impl<'a> Envelope<'a> {
             logical_parent_uuid: Option<&'a RawValue>,
         }
         id(serde_json::from_slice::<Boundary<'_>>(record).ok()?.logical_parent_uuid)
+    }
+
+    /// What ties a compact boundary to other records; `None`: nothing.
+    pub(crate) fn links(record: &[u8]) -> Option<Links> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Boundary {
+            compact_metadata: Compaction,
+        }
+        let Boundary { compact_metadata } = serde_json::from_slice(record).ok()?;
+        let Compaction { preserved_segment: preserved, complete_with, .. } = compact_metadata;
+        (preserved.is_some() || complete_with.is_some()).then_some(Links { preserved, complete_with })
     }
 
     pub(crate) fn leaf(&self) -> Option<Uuid> {
