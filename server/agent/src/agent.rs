@@ -136,7 +136,7 @@ impl Agent {
         let mut branches = match store::read(&self.shared, &session.id, branch) {
             Ok(loaded) => {
                 if alone.is_some() {
-                    session.go_on_with(loaded.thread, loaded.new_messages);
+                    session.go_on_with(loaded.thread, loaded.tip, loaded.new_messages);
                 }
                 loaded.branches
             }

@@ -7,20 +7,20 @@ use std::{
     time::Duration,
 };
 
-use context::budget::{Budget, Level};
 use conversation::{Block, Prefix, Record};
 use memory::instructions::Reason;
 use model::{ModelError, Provider, ToolDefinition, catalogue::ModelSpec};
 use settings::Settings;
 use tools::{Needs, Tool, Toolbox};
+use uuid::Uuid;
 
 use crate::{
-    event::{AgentEvent, ContextLevel, NoticeLevel, TurnId},
+    event::{NoticeLevel, TurnId},
     extensions,
     frontend::Offers,
     instructions, prompt,
     session::{Opening, Rendered, Session},
-    types::{InstructionFile, LedgerEntry},
+    types::InstructionFile,
     web_search::WebSearch,
 };
 
@@ -70,11 +70,10 @@ pub(crate) async fn prepare(
     let toolbox = toolbox(session, &spec, &provider, external);
     let mut prefix = render(session, settings, &spec, &toolbox).await?;
     prefix.instructions = session.instructions().to_value();
+    // Another model may go on behind a compaction.
+    prefix.boundary = session.state().rendered.as_ref().and_then(|rendered| rendered.boundary);
     session.record(&Record::Prefix(prefix.clone()));
-    let rendered = Rendered::of(&prefix).ok_or_else(|| ModelError::Fatal {
-        code: "internal",
-        message: "the system prompt could not be rendered".to_owned(),
-    })?;
+    let rendered = Rendered::of(&prefix).ok_or_else(unrendered)?;
     session.state().rendered = Some(rendered.clone());
     Ok(Opening { rendered, spec, provider, toolbox })
 }
@@ -114,15 +113,27 @@ fn with_new_tools(session: &Arc<Session>, turn: &TurnId, rendered: Rendered, too
 
 /// Tells that the next request is not served from the cache, and why.
 pub(crate) fn announce_break(session: &Session, turn: Option<&TurnId>, layer: &str, detail: String) {
-    session.state().ledger.push(LedgerEntry {
-        at: jiff::Timestamp::now(),
-        layer: layer.to_owned(),
-        detail: detail.clone(),
-        tokens_freed: 0,
-        cache_kept: false,
-    });
-    let layer = layer.to_owned();
-    session.emit(turn, AgentEvent::Context { layer, detail, tokens_freed: 0, cache_kept: false });
+    session.remark(turn, layer, detail, false);
+}
+
+/// The opening rendered anew, for the conversation behind a compaction: sections are computed again, instructions and the
+/// index of memories read again. The tools stay.
+pub(crate) async fn renewed(
+    session: &Arc<Session>,
+    settings: &Settings,
+    opening: &Opening,
+    boundary: Uuid,
+) -> Result<(Opening, Prefix), ModelError> {
+    let mut prefix = render(session, settings, &opening.spec, &opening.toolbox).await?;
+    prefix.instructions = session.instructions().to_value();
+    prefix.tools = serde_json::to_value(&*opening.rendered.tools).unwrap_or_default();
+    prefix.boundary = Some(boundary);
+    let rendered = Rendered::of(&prefix).ok_or_else(unrendered)?;
+    Ok((Opening { rendered, ..opening.clone() }, prefix))
+}
+
+fn unrendered() -> ModelError {
+    ModelError::Fatal { code: "internal", message: "the system prompt could not be rendered".to_owned() }
 }
 
 /// What the model is told of the tools.
@@ -196,7 +207,7 @@ async fn render(
     });
     rendered.await.map_err(|error| {
         tracing::error!(%error, "rendering the opening panicked");
-        ModelError::Fatal { code: "internal", message: "the system prompt could not be rendered".to_owned() }
+        unrendered()
     })
 }
 
@@ -229,19 +240,6 @@ fn memory_section(session: &Session, settings: &Settings, directory: &Path) -> S
     let transcripts = searches.then(|| session.project_dir());
     let guidelines = settings.memory_guidelines(environment);
     memory::rules::section(directory, transcripts.as_deref(), guidelines.as_deref())
-}
-
-pub(crate) fn budget(spec: &ModelSpec) -> Budget {
-    Budget::new(spec.context_window, spec.max_output_tokens)
-}
-
-pub(crate) fn level(spec: &ModelSpec, used: u64) -> ContextLevel {
-    match budget(spec).level(used) {
-        Level::Normal => ContextLevel::Normal,
-        Level::Warning => ContextLevel::Warning,
-        Level::Error => ContextLevel::Error,
-        Level::Critical => ContextLevel::Critical,
-    }
 }
 
 #[cfg(test)]

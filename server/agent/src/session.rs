@@ -10,12 +10,12 @@ use std::{
 };
 
 use checkpoints::Entry;
-use context::estimate;
 use conversation::{
-    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript, Usage,
+    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript,
+    TranscriptError, Usage,
 };
 use jiff::Timestamp;
-use model::{Provider, SystemBlock, ToolDefinition, catalogue::ModelSpec};
+use model::{Provider, QuerySource, SystemBlock, ToolDefinition, catalogue::ModelSpec};
 use permissions::{Mode, Rule};
 use sandbox::{Network, Walls};
 use serde_json::Value;
@@ -38,8 +38,9 @@ use crate::{
     repeats::Repeats,
     shared::Shared,
     spend, store,
-    types::{AgentError, LedgerEntry, Prompt, RecallReport},
+    types::{AgentError, Prompt, RecallReport},
     web_search,
+    window::Window,
 };
 
 pub(crate) struct Session {
@@ -66,6 +67,11 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct State {
     pub thread: Vec<Arc<Message>>,
+    /// What the next message follows: the last of the thread, unless a compaction kept messages and nothing was said
+    /// since.
+    pub tip: Option<Uuid>,
+    /// What was decided about the context.
+    pub window: Window,
     /// The start of every request: rendered with the first turn, or brought back from the transcript.
     pub rendered: Option<Rendered>,
     pub model_name: Option<String>,
@@ -80,7 +86,6 @@ pub(crate) struct State {
     pub joined: Vec<TurnId>,
     /// Turns that were cancelled while they waited; they end with the running one.
     pub dropped: Vec<TurnId>,
-    pub ledger: Vec<LedgerEntry>,
     /// What was thought about the latest messages, oldest first.
     pub recalls: VecDeque<RecallReport>,
     /// What the next request is to tell the model, as kind and text: a turn that runs takes it at its next round.
@@ -104,6 +109,8 @@ pub(crate) struct Rendered {
     pub system: Arc<[SystemBlock]>,
     pub tools: Arc<[ToolDefinition]>,
     pub context: Arc<[Block]>,
+    /// The compaction it was rendered for.
+    pub boundary: Option<Uuid>,
 }
 
 /// The start of a request and who answers it.
@@ -132,6 +139,7 @@ impl Rendered {
             system: system.into(),
             tools: tools.into(),
             context: prefix.context.clone().into(),
+            boundary: prefix.boundary,
         })
     }
 
@@ -142,15 +150,8 @@ impl Rendered {
             system: serde_json::to_value(&*self.system).unwrap_or_default(),
             tools: serde_json::to_value(&*self.tools).unwrap_or_default(),
             context: self.context.to_vec(),
+            boundary: self.boundary,
         }
-    }
-
-    /// The size of the context with this in front of the thread.
-    pub fn context_tokens(&self, thread: &[Arc<Message>]) -> u64 {
-        estimate::context_tokens_with_prefix(thread, || {
-            let system = self.system.iter().map(|block| block.text.as_str());
-            estimate::prefix_tokens(system, &&*self.tools, &self.context)
-        })
     }
 }
 
@@ -206,6 +207,36 @@ pub(crate) fn checked_mode(name: &str) -> Result<Mode, AgentError> {
         Some(mode) => Ok(mode),
         None => {
             Err(AgentError::Invalid(format!("there is no mode {name}; use default, acceptEdits or plan")))
+        }
+    }
+}
+
+/// Where a shortened thread goes on.
+enum Rewound {
+    /// Behind this message.
+    Tip(Option<Uuid>),
+    /// A part of what a compaction kept is gone: as if there had been none, behind this message.
+    Before(Option<Uuid>),
+}
+
+impl Rewound {
+    fn of(thread: &[Arc<Message>], left: &[Arc<Message>]) -> Self {
+        let last = left.last().map(|message| message.uuid);
+        let Some(kept) = thread.first().and_then(|first| first.compaction()?.preserved_segment) else {
+            return Self::Tip(last);
+        };
+        if last == Some(kept.tail_uuid) {
+            return Self::Tip(Some(kept.anchor_uuid));
+        }
+        if left.iter().any(|message| message.uuid == kept.tail_uuid) {
+            return Self::Tip(last);
+        }
+        match left.iter().position(|message| message.uuid == kept.head_uuid) {
+            Some(_) => Self::Before(last),
+            None => {
+                let head = thread.iter().find(|message| message.uuid == kept.head_uuid);
+                Self::Before(head.and_then(|head| head.parent))
+            }
         }
     }
 }
@@ -308,46 +339,71 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the conversation back to its first `keep` messages; the rest stays in the transcript as a branch.
+    /// Takes the conversation back to its first `keep` messages; the rest stays in the transcript as a branch. May read
+    /// the transcript.
     pub fn rewind_to(&self, keep: usize) {
-        let written = {
-            let mut state = self.state();
-            if keep >= state.thread.len() {
-                return;
-            }
-            state.thread.truncate(keep);
-            let head = Record::Head { uuid: state.thread.last().map(|message| message.uuid) };
-            self.write(&mut state, &head)
-        };
-        self.report_write(written);
-        self.todos.set(store::last_todos(&self.state().thread));
-        instructions::settle(self);
+        let thread = self.state().thread.clone();
+        let Some(left) = thread.get(..keep).filter(|left| left.len() < thread.len()) else { return };
+        match Rewound::of(&thread, left) {
+            Rewound::Tip(tip) => self.go_on_with(left.to_vec(), tip, Vec::new()),
+            Rewound::Before(None) => self.go_on_with(Vec::new(), None, Vec::new()),
+            Rewound::Before(Some(message)) => match store::read(&self.shared, &self.id, Some(message)) {
+                Ok(loaded) => self.go_on_with(loaded.thread, loaded.tip, loaded.new_messages),
+                Err(error) => {
+                    let text = format!("what was said before the compaction cannot be read: {error}");
+                    self.notice(None, NoticeLevel::Error, text);
+                }
+            },
+        }
     }
 
     /// Goes on with another thread of the transcript; `added` are those of its messages that are not in it yet.
-    pub fn go_on_with(&self, thread: Vec<Arc<Message>>, added: Vec<Arc<Message>>) {
+    pub fn go_on_with(&self, thread: Vec<Arc<Message>>, tip: Option<Uuid>, added: Vec<Arc<Message>>) {
         for message in added {
             self.record(&Record::Message(message));
         }
         let written = {
             let mut state = self.state();
-            let head = Record::Head { uuid: thread.last().map(|message| message.uuid) };
-            state.thread = thread;
+            let head = Record::Head { uuid: tip };
+            (state.thread, state.tip) = (thread, tip);
+            let thread = state.thread.clone();
+            state.window.replay(&thread);
             self.write(&mut state, &head)
         };
         self.report_write(written);
-        self.todos.set(store::last_todos(&self.state().thread));
+        self.recall_todos();
         instructions::settle(self);
     }
 
+    /// The list of things to do, as the thread has it, or as it was when the thread was compacted.
+    pub fn recall_todos(&self) {
+        let (said, kept) = {
+            let state = self.state();
+            (store::last_todos(&state.thread), state.window.todos.clone())
+        };
+        self.todos.set(said.or(kept.filter(|_| self.is_compacted())).unwrap_or_default());
+    }
+
+    /// Whether something stands in for the beginning of the conversation.
+    pub fn is_compacted(&self) -> bool {
+        self.state().thread.first().is_some_and(|first| first.compaction().is_some())
+    }
+
     /// Adds to what the session has used, and writes it down. `fee`: US dollars besides what the tokens cost.
-    pub fn book(&self, spec: &ModelSpec, usage: Usage, fee: f64) {
+    pub fn book(&self, spec: &ModelSpec, source: &QuerySource, usage: Usage, fee: f64) {
+        if usage == Usage::default() && fee == 0.0 {
+            return;
+        }
         let cost = spec.cost_usd(&usage) + fee;
         let total = {
             let mut state = self.state();
-            let entry = state.cost.models.entry(spec.id()).or_default();
-            entry.usage += usage;
-            entry.cost_usd += cost;
+            let CostState { models, sources } = &mut state.cost;
+            let accounts =
+                [models.entry(spec.id()).or_default(), sources.entry(source.as_str().to_owned()).or_default()];
+            for account in accounts {
+                account.usage += usage;
+                account.cost_usd += cost;
+            }
             state.turn_cost_usd += cost;
             state.cost.clone()
         };
@@ -382,11 +438,12 @@ impl Session {
             let mut state = self.state();
             let message = Arc::new(Message {
                 uuid: Uuid::now_v7(),
-                parent: state.thread.last().map(|message| message.uuid),
+                parent: state.tip,
                 timestamp: Timestamp::now(),
                 flags,
                 body,
             });
+            state.tip = Some(message.uuid);
             state.thread.push(Arc::clone(&message));
             let written = self.write(&mut state, &Record::Message(Arc::clone(&message)));
             (message, written)
@@ -419,6 +476,20 @@ impl Session {
     /// everything that was held back is on disk.
     pub fn write(&self, state: &mut State, record: &Record) -> Option<(NoticeLevel, String)> {
         let appended = self.transcript.append(record);
+        self.written(state, appended)
+    }
+
+    /// Several records in one write.
+    pub fn write_all(&self, state: &mut State, records: &[Record]) -> Option<(NoticeLevel, String)> {
+        let appended = self.transcript.append_all(records);
+        self.written(state, appended)
+    }
+
+    fn written(
+        &self,
+        state: &mut State,
+        appended: Result<(), TranscriptError>,
+    ) -> Option<(NoticeLevel, String)> {
         if let Some(incident) = self.transcript.take_incident() {
             return Some((NoticeLevel::Warning, incident.to_string()));
         }

@@ -24,6 +24,7 @@ use crate::{
     report,
     session::{Rendered, Session, State},
     shared::Shared,
+    window::Window,
     types::{AgentError, Reach, Resumed, SessionPage, SessionSummary, ShownRole},
 };
 
@@ -127,6 +128,8 @@ pub(crate) fn open(
         model_name: loaded.model.or_else(|| stale.map(|prefix| prefix.model.clone())),
         opening_is_stale: stale.is_some(),
         rendered,
+        window: Window::restore(loaded.context, &loaded.thread),
+        tip: loaded.tip,
         thread: loaded.thread,
         cost: loaded.cost,
         title: loaded.title,
@@ -143,7 +146,7 @@ pub(crate) fn open(
     for files in loaded.read_files {
         session.reads.restore(&files);
     }
-    session.todos.set(last_todos(&session.state().thread));
+    session.recall_todos();
     Ok((session, resumed))
 }
 
@@ -194,7 +197,7 @@ pub(crate) fn folder_of(shared: &Shared, id: &SessionId) -> Option<PathBuf> {
 }
 
 /// The todo list as the last call of its tool left it.
-pub(crate) fn last_todos(thread: &[Arc<Message>]) -> Vec<Todo> {
+pub(crate) fn last_todos(thread: &[Arc<Message>]) -> Option<Vec<Todo>> {
     let calls = thread.iter().rev().filter_map(|message| match &message.body {
         Body::Assistant { content, .. } => Some(content.iter().rev()),
         _ => None,
@@ -202,9 +205,13 @@ pub(crate) fn last_todos(thread: &[Arc<Message>]) -> Vec<Todo> {
     let last = calls.flatten().find_map(|block| match block {
         Block::ToolUse { name, input, .. } if name == "TodoWrite" => input.get("todos")?.as_array(),
         _ => None,
-    });
+    })?;
+    Some(todos(last))
+}
+
+pub(crate) fn todos(listed: &[Value]) -> Vec<Todo> {
     let text = |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).map(str::to_owned);
-    let todos = last.into_iter().flatten().filter_map(|todo| {
+    let todos = listed.iter().filter_map(|todo| {
         Some(Todo {
             content: text(todo, "content")?,
             status: TodoStatus::deserialize(todo.get("status")?).ok()?,

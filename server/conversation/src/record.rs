@@ -126,6 +126,9 @@ pub struct ForkedFrom {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostState {
     pub models: BTreeMap<String, ModelCost>,
+    /// The same by who asked: `main`, `compact`, `recall`, …
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, ModelCost>,
 }
 
 impl CostState {

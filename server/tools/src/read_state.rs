@@ -120,6 +120,11 @@ impl ReadState {
         self.with(|inner| inner.files.get(path).cloned())
     }
 
+    /// The files that were seen last, the newest first.
+    pub fn newest(&self, count: usize) -> Vec<PathBuf> {
+        self.with(|inner| inner.files.iter().take(count).map(|(path, _)| path.clone()).collect())
+    }
+
     /// What was seen since the last call, to be kept in the transcript; `None` when nothing was.
     pub fn changes(&self) -> Option<Value> {
         self.with(|inner| {

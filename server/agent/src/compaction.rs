@@ -1,0 +1,262 @@
+//! Compaction: what was said is replaced by a summary, in what is sent. The transcript keeps all of it.
+//!
+//! Which part is summarised, what is kept and what is said are `context`'s business; this asks the fork, puts together
+//! what stands in for the conversation, and writes it down in one piece: a kill leaves the old conversation or the new
+//! one.
+
+mod commit;
+mod restore;
+mod summary;
+
+use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+
+use context::{
+    compact::{Continue, Scope},
+    event::Trigger,
+    partial::{self, Direction},
+    session_compact::{self, Notes},
+};
+use conversation::Message;
+use settings::Settings;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+pub(crate) use commit::Replacement;
+
+use crate::{
+    event::{NoticeLevel, TurnId},
+    meter,
+    session::{Opening, Session},
+};
+
+/// "Waits ≤ 15 s for a running update" of the notes.
+const NOTES_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How a conversation is compacted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The notes if they will do, else a summary.
+    #[default]
+    Auto,
+    Full,
+    SessionMemory,
+    /// The message and what follows is summarised.
+    From(Uuid),
+    /// What comes before the message is summarised.
+    UpTo(Uuid),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compact {
+    pub mode: Mode,
+    /// What the summary has to mind.
+    pub instructions: Option<String>,
+    /// Only shows what it would be.
+    pub preview: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    pub layer: &'static str,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub summary: String,
+}
+
+/// A summary that was shown. Taken as it is if nothing was said since.
+pub(crate) struct Preview {
+    tip: Option<Uuid>,
+    asked: Compact,
+    plan: Plan,
+}
+
+/// Why a conversation is not compacted, in words for the user.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// It was stopped.
+    #[error("the compaction was cancelled; the conversation is as it was")]
+    Cancelled,
+    /// The user can do something about it.
+    #[error("{0}")]
+    Impossible(String),
+    /// It was tried, and counts as a failure.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Who compacts what, and why.
+pub(crate) struct Job<'a> {
+    pub session: &'a Arc<Session>,
+    pub turn: Option<&'a TurnId>,
+    pub opening: &'a Opening,
+    pub settings: &'a Settings,
+    pub trigger: Trigger,
+    /// What the summary is followed by.
+    pub then: Continue,
+    pub cancel: &'a CancellationToken,
+}
+
+/// What stands in for a part of the thread.
+#[derive(Clone)]
+struct Plan {
+    layer: &'static str,
+    scope: Scope,
+    /// Positions in the thread.
+    summarised: Range<usize>,
+    /// Before it (from) or after it (up to).
+    kept: Range<usize>,
+    summary: String,
+    score: Option<f64>,
+}
+
+impl Job<'_> {
+    /// Compacts, or shows how it would. Returns the opening that holds from now on.
+    pub async fn run(&self, asked: Compact) -> Result<(Compacted, Opening), Refusal> {
+        let (thread, tip) = {
+            let state = self.session.state();
+            (state.thread.clone(), state.tip)
+        };
+        let before = meter::used(self.session, self.opening);
+        let plan = match self.previewed(tip, &asked) {
+            Some(plan) => plan,
+            None => self.plan(&thread, &asked).await?,
+        };
+        if asked.preview {
+            let tokens_after = commit::size(self, &thread, &plan);
+            let shown = Compacted {
+                layer: plan.layer,
+                tokens_before: before,
+                tokens_after,
+                summary: plan.summary.clone(),
+            };
+            self.session.state().window.preview =
+                Some(Preview { tip, asked: Compact { preview: false, ..asked }, plan });
+            return Ok((shown, self.opening.clone()));
+        }
+        commit::commit(self, &thread, plan, before).await
+    }
+
+    fn previewed(&self, tip: Option<Uuid>, asked: &Compact) -> Option<Plan> {
+        let shown = self.session.state().window.preview.take()?;
+        let wanted = Compact { preview: false, ..asked.clone() };
+        (shown.tip == tip && shown.asked == wanted).then_some(shown.plan)
+    }
+
+    async fn plan(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
+        match &asked.mode {
+            Mode::Auto => match self.from_notes(thread).await {
+                // Instructions are for whoever summarises; the notes know nothing of them.
+                Ok(plan) if asked.instructions.is_none() => Ok(plan),
+                Ok(_) => self.full(thread, asked).await,
+                Err(why) => {
+                    tracing::debug!(session = %self.session.id, %why, "the notes are not used");
+                    self.full(thread, asked).await
+                }
+            },
+            Mode::SessionMemory => self.from_notes(thread).await.map_err(Refusal::Impossible),
+            Mode::Full => self.full(thread, asked).await,
+            Mode::From(at) => self.partial(thread, *at, Direction::From, asked).await,
+            Mode::UpTo(at) => self.partial(thread, *at, Direction::UpTo, asked).await,
+        }
+    }
+
+    /// The whole conversation; what was not answered yet is kept as it is.
+    async fn full(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
+        let end = context::compact::unanswered(thread);
+        if end == 0 {
+            return Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
+        }
+        let made = summary::ask(self, thread, 0..end, Scope::Whole, asked.instructions.as_deref()).await?;
+        Ok(Plan {
+            layer: "full",
+            scope: Scope::Whole,
+            summarised: 0..end,
+            kept: end..thread.len(),
+            summary: made.text,
+            score: Some(made.score),
+        })
+    }
+
+    async fn partial(
+        &self,
+        thread: &[Arc<Message>],
+        at: Uuid,
+        direction: Direction,
+        asked: &Compact,
+    ) -> Result<Plan, Refusal> {
+        let plan = partial::plan(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
+        let (layer, scope) = match direction {
+            Direction::From => ("from", Scope::From),
+            Direction::UpTo => ("upTo", Scope::UpTo),
+        };
+        let summarised = plan.summarise.clone();
+        let made = summary::ask(self, thread, summarised, scope, asked.instructions.as_deref()).await?;
+        Ok(Plan {
+            layer,
+            scope,
+            summarised: plan.summarise,
+            kept: plan.keep,
+            summary: made.text,
+            score: Some(made.score),
+        })
+    }
+
+    /// Free: the summary is there already.
+    async fn from_notes(&self, thread: &[Arc<Message>]) -> Result<Plan, String> {
+        let session = self.session;
+        let features = self.settings.features(&session.shared.environment);
+        if !features.session_memory_compact {
+            return Err("compaction from the session's notes is switched off".to_owned());
+        }
+        session.notes_settled(NOTES_PATIENCE).await;
+        let path = notes_path(session);
+        let text = tokio::fs::read_to_string(&path)
+            .await
+            .map_err(|error| format!("there are no notes of this session ({}: {error})", path.display()))?;
+        let (upto, resumed) = {
+            let state = session.state();
+            (state.window.projection.notes_upto(), state.window.resumed)
+        };
+        let threshold = meter::budget(session, self.settings, &self.opening.spec).autocompact_threshold();
+        let prefix = meter::prefix_tokens(session, self.opening);
+        let tokens = meter::of_message(session, &self.opening.spec);
+        let notes = Notes { text: &text, path: &path, upto, resumed };
+        let plan = session_compact::plan(&notes, thread, threshold, prefix, &tokens)
+            .map_err(|why| why.to_string())?;
+        Ok(Plan {
+            layer: "sessionMemory",
+            scope: Scope::UpTo,
+            summarised: 0..plan.keep_from,
+            kept: plan.keep_from..thread.len(),
+            summary: plan.summary,
+            score: None,
+        })
+    }
+}
+
+/// Where the notes of a session are.
+pub(crate) fn notes_path(session: &Session) -> PathBuf {
+    session.project_dir().join(session.id.as_str()).join("session-memory").join("summary.md")
+}
+
+/// Whether a failure stops automatic compaction for the session; says so when it does.
+pub(crate) fn count_failure(session: &Session, turn: Option<&TurnId>, why: &str) {
+    let failures = {
+        let mut state = session.state();
+        state.window.failures += 1;
+        state.window.failures
+    };
+    let text = format!("the conversation could not be compacted: {why}");
+    session.notice(turn, NoticeLevel::Warning, text);
+    if failures == MOST_FAILURES {
+        let text = format!(
+            "{MOST_FAILURES} compactions have failed in a row: none is tried by itself in this session any more. \
+             /compact tries again"
+        );
+        session.notice(turn, NoticeLevel::Error, text);
+    }
+}
+
+/// "Three failures in a row stop automatic compaction for the session."
+pub(crate) const MOST_FAILURES: u32 = 3;

@@ -1,0 +1,131 @@
+//! What comes back right after a compaction, because the work would stumble without it: the files read last, skills that
+//! were invoked, the plan, the list of things to do.
+
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
+
+use context::{compact, fragment};
+use conversation::{Attachment, Block, Body, Message};
+use permissions::{Mode, ReadFilter};
+use tools::TodoStatus;
+
+use super::{Job, Plan};
+use crate::{attachments, meter, session::Session, turn};
+
+/// The kinds of the attachments.
+const FILE: &str = "restored-file";
+const SKILL: &str = "restored-skill";
+const PLAN: &str = "restored-plan";
+const TODO: &str = "restored-todo";
+
+/// Files that are looked at to find so many that can be shown.
+const LOOKED_AT: usize = 20;
+
+pub(super) async fn attachments(job: &Job<'_>, thread: &[Arc<Message>], plan: &Plan) -> Vec<Attachment> {
+    let mut restored = Vec::new();
+    // The notes name the files that matter, and the newest rounds are there.
+    if plan.layer != "sessionMemory" {
+        restored.extend(files(job, thread.get(plan.kept.clone()).unwrap_or_default()).await);
+    }
+    let tokens = meter::of_text(job.session, &job.opening.spec);
+    let skills = job.session.state().window.projection.skills();
+    for (name, text) in compact::restored_skills(skills, &tokens) {
+        let body = format!("The skill {name} was loaded earlier in this conversation:\n\n{text}");
+        restored.push(attachment(SKILL, &body));
+    }
+    let gone = thread.get(plan.summarised.clone()).unwrap_or_default();
+    if let Some(words) = last_plan(gone) {
+        restored.push(attachment(PLAN, &format!("The plan that the user approved:\n\n{words}")));
+    }
+    if job.session.mode() == Mode::Plan {
+        restored.push(attachments::plan_reminder());
+    }
+    if let Some(words) = todo(job.session) {
+        restored.push(attachment(TODO, &words));
+    }
+    restored
+}
+
+fn attachment(kind: &str, body: &str) -> Attachment {
+    Attachment { kind: kind.to_owned(), text: fragment::reminder(body, body.len() * 2) }
+}
+
+/// The files that were read last, as they are now. Those that are still in sight are not shown twice.
+async fn files(job: &Job<'_>, kept: &[Arc<Message>]) -> Vec<Attachment> {
+    let (session, seen) = (Arc::clone(job.session), in_sight(kept));
+    let tokens = meter::of_text(job.session, &job.opening.spec);
+    let read = tokio::task::spawn_blocking(move || {
+        let policy = turn::current_policy(&session);
+        let mut filter = ReadFilter::new(policy);
+        let mut files: Vec<(PathBuf, String)> = Vec::new();
+        for path in session.reads.newest(LOOKED_AT) {
+            if seen.contains(&path) || !filter.may_read(&path) || is_in_opening(&session, &path) {
+                continue;
+            }
+            if let Ok(file) = session.shared.workspace.read(&path) {
+                files.push((path, file.text.to_string()));
+            }
+            if files.len() == compact::RESTORED_FILES {
+                break;
+            }
+        }
+        files
+    });
+    let files = read.await.unwrap_or_default();
+    let shown = compact::restored_files(files, &tokens);
+    shown.into_iter().map(|(path, text)| attachment(FILE, &words(&path, &text))).collect()
+}
+
+fn words(path: &std::path::Path, text: &str) -> String {
+    format!("{} was read before the conversation was compacted. As it is now:\n\n{text}", path.display())
+}
+
+/// Instructions and the index of memories are there in any case.
+fn is_in_opening(session: &Session, path: &std::path::Path) -> bool {
+    session.instructions().files().iter().any(|file| file.path == path)
+        || session.memory_dir.as_deref().is_some_and(|dir| path == dir.join(memory::index::NAME))
+}
+
+/// The files that messages which stay have read.
+fn in_sight(kept: &[Arc<Message>]) -> HashSet<PathBuf> {
+    let calls = kept.iter().filter_map(|message| match &message.body {
+        Body::Assistant { content, .. } => Some(content),
+        _ => None,
+    });
+    let path = |block: &Block| match block {
+        Block::ToolUse { name, input, .. } if name == "Read" => {
+            input.get("file_path")?.as_str().map(PathBuf::from)
+        }
+        _ => None,
+    };
+    calls.flatten().filter_map(path).collect()
+}
+
+fn last_plan(thread: &[Arc<Message>]) -> Option<String> {
+    let calls = thread.iter().rev().filter_map(|message| match &message.body {
+        Body::Assistant { content, .. } => Some(content.iter().rev()),
+        _ => None,
+    });
+    calls.flatten().find_map(|block| match block {
+        Block::ToolUse { name, input, .. } if name == "ExitPlanMode" => {
+            input.get("plan")?.as_str().map(str::to_owned)
+        }
+        _ => None,
+    })
+}
+
+fn todo(session: &Session) -> Option<String> {
+    let todos = session.todos.get();
+    if todos.is_empty() {
+        return None;
+    }
+    let mut words = "The todo list as it stands:".to_owned();
+    for todo in todos {
+        let mark = match todo.status {
+            TodoStatus::Pending => " ",
+            TodoStatus::InProgress => ">",
+            TodoStatus::Completed => "x",
+        };
+        words.push_str(&format!("\n- [{mark}] {}", todo.content));
+    }
+    Some(words)
+}

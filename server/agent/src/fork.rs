@@ -1,0 +1,172 @@
+//! A fork: the conversation as it stands, and one thing to do with it. Summaries are made by forks, and so is whatever
+//! works in the background.
+//!
+//! It sends the parent's system prompt, tools and messages byte for byte, so that all of it comes from the cache, and
+//! adds only its directive. The tools stay the parent's for the same reason; what a fork may not call is denied when it
+//! calls it, in words it can act on. It has its own denials and its own account; it compacts nothing, recalls nothing
+//! and forks nothing.
+
+use std::sync::Arc;
+
+use conversation::{Block, RequestMessage, ResultContent, Role, StopReason, Usage};
+use futures_util::future::BoxFuture;
+use model::{ContextEdits, ModelError, QuerySource, Request, retry::Backoff};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    session::{Opening, Session},
+    stream,
+    tool_round::Call,
+};
+
+/// What a fork may call.
+pub(crate) trait ForkTools: Send + Sync {
+    /// The result, or why there is none.
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<ResultContent, String>>;
+}
+
+/// A fork that only has to say something.
+pub(crate) struct NoTools;
+
+impl ForkTools for NoTools {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<ResultContent, String>> {
+        let words = format!("{} cannot be called here; answer with the text that was asked for", call.name);
+        Box::pin(std::future::ready(Err(words)))
+    }
+}
+
+pub(crate) struct Fork<'a> {
+    pub session: &'a Arc<Session>,
+    /// The parent's, as rendered.
+    pub opening: &'a Opening,
+    /// The parent's, as they would be sent.
+    pub messages: Vec<RequestMessage>,
+    /// Names what it is by `context::fork::MARKER`.
+    pub directive: String,
+    pub tools: &'a dyn ForkTools,
+    /// Requests it may make.
+    pub rounds: u32,
+    pub max_tokens: u64,
+    pub source: QuerySource,
+    /// Linked to the parent's.
+    pub cancel: &'a CancellationToken,
+}
+
+/// How a fork came to its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// What it said last.
+    pub text: String,
+    /// Why the last response ended.
+    pub stop: StopReason,
+    pub usage: Usage,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ForkError {
+    /// The parent was stopped, or the fork itself.
+    #[error("it was cancelled")]
+    Cancelled,
+    #[error("{0}")]
+    Model(ModelError),
+    /// Forks do not fork.
+    #[error("a fork cannot be forked")]
+    Nested,
+}
+
+impl Fork<'_> {
+    pub async fn run(mut self) -> Result<Ended, ForkError> {
+        if context::fork::is_forked(&self.messages) {
+            return Err(ForkError::Nested);
+        }
+        let directive = Block::text(std::mem::take(&mut self.directive));
+        say(&mut self.messages, vec![directive]);
+        let mut usage = Usage::default();
+        let mut round = 1;
+        loop {
+            let response = self.ask(&mut usage).await?;
+            let calls = response.calls;
+            if calls.is_empty() || round >= self.rounds {
+                let text = text_of(&response.blocks);
+                return Ok(Ended { text, stop: response.stop_reason, usage });
+            }
+            round += 1;
+            self.messages.push(RequestMessage { role: Role::Assistant, content: response.blocks });
+            let mut results = Vec::with_capacity(calls.len());
+            for call in &calls {
+                results.push(self.answer(call).await?);
+            }
+            say(&mut self.messages, results);
+        }
+    }
+
+    async fn answer(&self, call: &Call) -> Result<Block, ForkError> {
+        let called = match &call.input {
+            Ok(_) => {
+                self.cancel.run_until_cancelled(self.tools.call(call)).await.ok_or(ForkError::Cancelled)?
+            }
+            Err(why) => Err(why.clone()),
+        };
+        let is_error = called.is_err();
+        let content = called.unwrap_or_else(ResultContent::Text);
+        Ok(Block::ToolResult { tool_use_id: call.id.clone(), content, is_error })
+    }
+
+    /// One response, with its retries; what it used is booked to the fork's own account.
+    async fn ask(&self, usage: &mut Usage) -> Result<stream::Response, ForkError> {
+        let mut backoff = Backoff::new(stream::seed());
+        loop {
+            let request = self.request();
+            let asked = stream::whole(&*self.opening.provider, request);
+            let outcome = self.cancel.run_until_cancelled(asked).await.ok_or(ForkError::Cancelled)?;
+            let (spent, outcome) = match outcome {
+                Ok(response) => (response.usage, Ok(response)),
+                Err((error, spent)) => (spent, Err(error)),
+            };
+            *usage += spent;
+            self.session.book_for(&self.opening.spec, &self.source, spent, 0.0);
+            let error = match outcome {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let Some(delay) = backoff.next_delay(&error) else { return Err(ForkError::Model(error)) };
+            tracing::warn!(session = %self.session.id, source = self.source.as_str(), %error, "a fork's request is repeated");
+            self.cancel
+                .run_until_cancelled(tokio::time::sleep(delay))
+                .await
+                .ok_or(ForkError::Cancelled)?;
+        }
+    }
+
+    fn request(&self) -> Request {
+        let Opening { rendered, spec, .. } = self.opening;
+        Request {
+            model: spec.name.clone(),
+            system: Arc::clone(&rendered.system),
+            tools: Arc::clone(&rendered.tools),
+            messages: self.messages.clone(),
+            max_tokens: spec.max_output_tokens.min(self.max_tokens),
+            output_schema: None,
+            source: self.source.clone(),
+            // The parent's last request ended before its last response, as every request's does.
+            shared: None,
+            context_edits: ContextEdits::default(),
+        }
+    }
+}
+
+/// Adds to the user's side.
+fn say(messages: &mut Vec<RequestMessage>, blocks: Vec<Block>) {
+    match messages.last_mut() {
+        Some(last) if last.role == Role::User => last.content.extend(blocks),
+        _ => messages.push(RequestMessage { role: Role::User, content: blocks }),
+    }
+}
+
+fn text_of(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

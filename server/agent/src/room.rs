@@ -1,0 +1,309 @@
+//! Keeps the conversation inside the window, before each request and after one that was too long: the stages of
+//! `context::prepare`, and what they need done.
+
+use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
+
+use context::{
+    CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches,
+    compact::Continue,
+    event::Trigger,
+    prepare, result_store,
+};
+use conversation::{Body, ResultContent};
+use jiff::Timestamp;
+use model::ModelError;
+use settings::Features;
+
+use crate::{
+    collapse,
+    compaction::{self, Compact, Job, Mode, Refusal},
+    event::{NoticeLevel, TurnEnd, TurnStop},
+    files, meter,
+    session::Session,
+    turn::Turn,
+};
+
+/// Full again within so many rounds of a compaction …
+const REFILL_ROUNDS: u32 = 3;
+/// … and so often in a row: another compaction would not help.
+const MOST_REFILLS: u32 = 3;
+
+/// Results of old calls are cleared in the provider's cache above so many, down to so many.
+const CACHE_EDITS: CacheEdits = CacheEdits { over: 30, keep: 10 };
+
+/// "Results of one user message together over 200,000 chars."
+const MESSAGE_CHARS: usize = 200_000;
+
+/// Makes room for the next request, or ends the turn with what the user can do.
+pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
+    let mut gate = run_stages(turn);
+    turn.session.state().window.refills.rounds_since += 1;
+    if gate == Gate::CollapseNow {
+        collapse::commit(turn).await;
+        gate = Gate::Open;
+    }
+    if gate == Gate::Compact {
+        guard_against_loops(turn)?;
+        compact(turn, Trigger::Auto).await?;
+    }
+    collapse::begin(turn);
+    refuse_what_cannot_fit(turn).await
+}
+
+/// The stages in their order; what they decided is written down and shown.
+fn run_stages(turn: &Turn) -> Gate {
+    let session = &turn.session;
+    let (thread, projection) = {
+        let state = session.state();
+        (state.thread.clone(), state.window.projection.clone())
+    };
+    let budget = meter::budget(session, &turn.settings, &turn.opening.spec);
+    let features = turn.settings.features(&session.shared.environment);
+    let switches = switches(turn, &features, budget.autocompact_threshold());
+    let Prepared { changes, gate, .. } = prepare(
+        &Situation {
+            thread: &thread,
+            projection: &projection,
+            used: meter::size(session, &turn.opening, &thread),
+            effective: budget.effective_window(),
+            threshold: budget.autocompact_threshold(),
+            switches: &switches,
+            now: Timestamp::now(),
+            tokens: &meter::of_message(session, &turn.opening.spec),
+        },
+        &mut ResultFiles { session },
+    );
+    for change in changes {
+        if let Some(words) = change.reminder {
+            session.attach("context", context::fragment::reminder(&words, words.len() * 2));
+        }
+        session.decide(Some(&turn.id), change.event, Some(change.entry));
+    }
+    gate
+}
+
+fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
+    let state = turn.session.state();
+    let closed = state.window.failures < compaction::MOST_FAILURES;
+    let supports = turn.opening.provider.supports(&turn.opening.spec.name);
+    let refused = &state.window.refused;
+    Switches {
+        storage: features.tool_result_storage,
+        message_limit: MESSAGE_CHARS,
+        snip: features.snip.then_some(threshold),
+        clear: features.microcompact_time.map(|time| Clear {
+            after: std::time::Duration::from_secs(60 * u64::from(time.gap_minutes)),
+            keep: time.keep_recent as usize,
+        }),
+        cache_edits: (features.cache_edits
+            && supports.cache_edits
+            && !refused.contains(&model::ContextField::CacheEdits))
+        .then_some(CACHE_EDITS),
+        collapse: features.collapse,
+        auto_compact: turn.settings.auto_compact_enabled && !features.reactive_only && closed,
+    }
+}
+
+/// Where long results are kept whole: `<project dir>/<session>/tool-results/<call>.txt`.
+pub(crate) struct ResultFiles<'a> {
+    pub session: &'a Session,
+}
+
+impl Shelf for ResultFiles<'_> {
+    fn keep(&mut self, tool_use_id: &str, content: &ResultContent) -> Option<PathBuf> {
+        let (bytes, extension) = match content {
+            ResultContent::Text(text) => (text.as_bytes().to_vec(), "txt"),
+            ResultContent::Blocks(blocks) => (serde_json::to_vec(blocks).ok()?, "json"),
+        };
+        let folder = self.session.results_dir();
+        let path = folder.join(format!("{}.{extension}", file_name(tool_use_id)));
+        match write_once(&folder, &path, &bytes) {
+            Ok(()) => Some(path),
+            Err(error) => {
+                let text = format!(
+                    "a long tool result could not be put aside ({}: {error}); it is sent whole",
+                    path.display()
+                );
+                self.session.notice(None, NoticeLevel::Warning, text);
+                None
+            }
+        }
+    }
+}
+
+/// Ids come from models and servers; a name must not lead anywhere.
+fn file_name(tool_use_id: &str) -> String {
+    let safe = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let name: String = tool_use_id.chars().map(|it| if safe(it) { it } else { '_' }).take(120).collect();
+    if name.is_empty() { "result".to_owned() } else { name }
+}
+
+/// What is there already is used again: it was written for the same call.
+fn write_once(folder: &std::path::Path, path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+    files::create_private_dir(folder)?;
+    let mut file = match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let written = file.write_all(bytes);
+    if written.is_err() {
+        fs::remove_file(path)?;
+    }
+    written
+}
+
+/// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
+pub(crate) fn shelved(session: &Session, tool: &str, id: &str, content: ResultContent) -> ResultContent {
+    let settings = session.shared.settings(&session.cwd).settings;
+    let features = settings.features(&session.shared.environment);
+    let own = features.tool_result_limits.get(tool).copied();
+    if !features.tool_result_storage || !result_store::is_over(tool, own, &content) {
+        return content;
+    }
+    match (ResultFiles { session }).keep(id, &content) {
+        Some(path) => ResultContent::Text(result_store::replacement(&content, &path)),
+        None => content,
+    }
+}
+
+/// Compacts by itself. Failing is not the end: the request may still fit.
+async fn compact(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd> {
+    let session = Arc::clone(&turn.session);
+    let (id, cancel) = (turn.id.clone(), turn.cancel.clone());
+    let opening = turn.opening.clone();
+    let settings = turn.settings.clone();
+    let job = Job {
+        session: &session,
+        turn: Some(&id),
+        opening: &opening,
+        settings: &settings,
+        trigger,
+        then: Continue::AtOnce,
+        cancel: &cancel,
+    };
+    session.notice(Some(&id), NoticeLevel::Info, "the conversation is being compacted");
+    match job.run(Compact { mode: Mode::Auto, ..Compact::default() }).await {
+        Ok((_, opening)) => {
+            turn.opening = opening;
+            session.state().window.refills.rounds_since = 0;
+            Ok(())
+        }
+        Err(Refusal::Cancelled) => Err(turn.end(TurnStop::Cancelled)),
+        Err(refusal) => {
+            compaction::count_failure(&session, Some(&id), &refusal.to_string());
+            Ok(())
+        }
+    }
+}
+
+/// A conversation that is full again right after it was compacted, time and again, is stopped with words.
+fn guard_against_loops(turn: &Turn) -> Result<(), TurnEnd> {
+    let refills = {
+        let mut state = turn.session.state();
+        let compacted = state.thread.first().is_some_and(|first| first.compaction().is_some());
+        let refills = &mut state.window.refills;
+        refills.in_a_row =
+            if compacted && refills.rounds_since <= REFILL_ROUNDS { refills.in_a_row + 1 } else { 0 };
+        *refills
+    };
+    if refills.in_a_row < MOST_REFILLS {
+        return Ok(());
+    }
+    turn.session.state().window.refills.in_a_row = 0;
+    let thread = turn.session.state().thread.clone();
+    let tokens = meter::of_message(&turn.session, &turn.opening.spec);
+    let mut largest: Vec<(u64, String)> =
+        thread.iter().filter_map(|message| Some((tokens(message), what_is(&thread, message)?))).collect();
+    largest.sort_by(|one, other| other.cmp(one));
+    let largest: Vec<String> =
+        largest.into_iter().take(3).map(|(tokens, what)| format!("{what} ({tokens} tokens)")).collect();
+    let text = format!(
+        "stopped: the conversation is full again within {REFILL_ROUNDS} rounds of being compacted, {MOST_REFILLS} times \
+         in a row. The largest things in it: {}. Ask for a smaller part of them, or start a new session",
+        largest.join(", ")
+    );
+    turn.notice(NoticeLevel::Error, text);
+    Err(turn.end(TurnStop::Blocked))
+}
+
+/// What a large message is, in a few words.
+fn what_is(thread: &[Arc<conversation::Message>], message: &conversation::Message) -> Option<String> {
+    use conversation::Block;
+    match &message.body {
+        Body::User { content } => {
+            let result = content.iter().find_map(|block| match block {
+                Block::ToolResult { tool_use_id, .. } => Some(tool_use_id),
+                _ => None,
+            });
+            let Some(id) = result else { return Some("a message".to_owned()) };
+            let call = thread.iter().filter_map(|it| match &it.body {
+                Body::Assistant { content, .. } => Some(content),
+                _ => None,
+            });
+            call.flatten().find_map(|block| match block {
+                Block::ToolUse { id: called, name, input } if called == id => {
+                    let of = ["file_path", "path", "command", "url"].iter().find_map(|key| input.get(*key)?.as_str());
+                    Some(format!("{name} {}", of.unwrap_or_default()).trim_end().to_owned())
+                }
+                _ => None,
+            })
+        }
+        Body::Attachment(attachment) => Some(attachment.kind.clone()),
+        Body::Assistant { .. } => Some("an answer".to_owned()),
+        Body::System { .. } => None,
+    }
+}
+
+/// "Beyond window − 3,000 a prompt that no layer can shrink is refused with what to do."
+async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
+    let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
+    let limit = budget.blocking_limit();
+    let mut used = meter::used(&turn.session, &turn.opening);
+    if used > limit
+        // A decision hangs on it: whoever knows is asked.
+        && let Some(counted) = turn.opening.provider.count(crate::query_loop::request(turn)).await
+    {
+        used = counted;
+    }
+    if used <= limit {
+        return Ok(());
+    }
+    let answered =
+        turn.session.state().thread.iter().any(|message| matches!(message.body, Body::Assistant { .. }));
+    let what = if answered {
+        "the conversation fills the window; /compact makes room, rewinding to an earlier message does too, or start a \
+         new session"
+    } else {
+        "the prompt does not fit into the window; make it shorter, or name a file instead of pasting it"
+    };
+    turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
+    Err(turn.end(TurnStop::Blocked))
+}
+
+/// The provider says that a request is too long: once, what can be done about it is done. `false`: nothing can.
+pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, TurnEnd> {
+    let features = turn.settings.features(&turn.session.shared.environment);
+    if collapse::drain(turn).await {
+        return Ok(true);
+    }
+    if turn.reacted || !features.reactive_compaction {
+        return Ok(false);
+    }
+    turn.reacted = true;
+    if matches!(error, ModelError::MediaTooLarge { .. }) && drop_large_media(turn) {
+        return Ok(true);
+    }
+    let before = turn.session.state().tip;
+    compact(turn, Trigger::Reactive).await?;
+    Ok(turn.session.state().tip != before)
+}
+
+/// Images and documents that the provider does not take go out of what is sent.
+fn drop_large_media(turn: &Turn) -> bool {
+    let thread = turn.session.state().thread.clone();
+    let projection = turn.session.state().window.projection.clone();
+    let Some(change) = context::reactive::without_large_media(&thread, &projection) else { return false };
+    turn.session.decide(Some(&turn.id), change.event, Some(change.entry));
+    true
+}

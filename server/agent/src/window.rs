@@ -1,0 +1,213 @@
+//! What was decided about the context of a session: events in the transcript, folded into what is sent.
+//!
+//! Nothing is dropped in the dark: every decision is written down, shown as an update, and stays in the ledger.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use context::{
+    Calibration, Entry, Event, Projection, Recorded,
+    event::CompactionRecord,
+    ledger::History,
+};
+use conversation::{Message, Record};
+use jiff::Timestamp;
+use model::{CacheWatch, ContextField};
+use serde_json::{Value, json};
+use tools::Todo;
+use uuid::Uuid;
+
+use crate::{
+    event::{AgentEvent, NoticeLevel, TurnId},
+    instructions::Sheet,
+    session::{Rendered, Session, State},
+    store,
+};
+
+/// The layer of what undoes a compaction.
+const UNCOMPACT: &str = "uncompact";
+/// The layer of a cache that was broken by nobody we know of.
+pub(crate) const CACHE: &str = "cache";
+
+/// What else is kept with the session's decisions.
+const WATCH: &str = "cacheWatch";
+const CALIBRATION: &str = "calibration";
+const TODOS: &str = "todos";
+
+#[derive(Default)]
+pub(crate) struct Window {
+    events: Vec<Recorded>,
+    /// What the events make of the thread.
+    pub projection: Projection,
+    pub calibration: Calibration,
+    /// What the cache should know, and whether it does.
+    pub watch: CacheWatch,
+    /// What the provider has refused to do for this session.
+    pub refused: BTreeSet<ContextField>,
+    /// Automatic compactions that failed, in a row.
+    pub failures: u32,
+    /// Rounds since the last automatic compaction, and how often it came again at once.
+    pub refills: Refills,
+    /// The way back from the last compaction, until the next request.
+    pub undo: Option<Undo>,
+    /// A summary that was shown, and not taken yet.
+    pub preview: Option<crate::compaction::Preview>,
+    /// The list of things to do when the conversation was last compacted.
+    pub todos: Option<Vec<Todo>>,
+    /// The session was brought back from its transcript.
+    pub resumed: bool,
+}
+
+/// A conversation that is full again as soon as it was compacted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Refills {
+    pub rounds_since: u32,
+    pub in_a_row: u32,
+}
+
+/// The conversation as it was before a compaction.
+#[derive(Clone)]
+pub(crate) struct Undo {
+    pub thread: Vec<Arc<Message>>,
+    pub tip: Option<Uuid>,
+    pub rendered: Option<Rendered>,
+    pub sheet: Sheet,
+}
+
+impl Window {
+    /// From what the transcript keeps, whatever branch it was decided on.
+    pub fn restore(kept: Vec<Value>, thread: &[Arc<Message>]) -> Self {
+        let mut window = Self { resumed: true, ..Self::default() };
+        for mut value in kept {
+            if let Some(watch) = value.get_mut(WATCH) {
+                window.watch.restore(watch.take());
+            } else if let Some(calibration) = value.get_mut(CALIBRATION) {
+                window.calibration = serde_json::from_value(calibration.take()).unwrap_or_default();
+            } else if let Some(Value::Array(listed)) = value.get(TODOS) {
+                window.todos = Some(store::todos(listed));
+            } else if let Ok(event) = serde_json::from_value(value) {
+                window.events.push(event);
+            }
+        }
+        window.replay(thread);
+        window
+    }
+
+    /// The thread has become another one.
+    pub fn replay(&mut self, thread: &[Arc<Message>]) {
+        self.projection = Projection::replay(&self.events, thread);
+        self.undo = None;
+        self.preview = None;
+    }
+
+    pub fn push(&mut self, recorded: Recorded) {
+        self.projection.apply(&recorded);
+        self.events.push(recorded);
+    }
+
+    /// Every change so far, oldest first.
+    pub fn ledger(&self) -> Vec<(Timestamp, Entry)> {
+        self.events.iter().filter_map(|it| Some((it.at, it.entry.clone()?))).collect()
+    }
+
+    /// The compactions that were not taken back.
+    pub fn history(&self) -> History {
+        let mut compactions: Vec<CompactionRecord> = Vec::new();
+        for recorded in &self.events {
+            match &recorded.event {
+                Event::Compacted(compaction) => compactions.push(compaction.clone()),
+                Event::Remark if recorded.entry.as_ref().is_some_and(|entry| entry.layer == UNCOMPACT) => {
+                    compactions.pop();
+                }
+                _ => {}
+            }
+        }
+        History::of(&compactions)
+    }
+
+    /// What a resumed session goes on with, for the transcript.
+    pub fn kept(&self) -> [Value; 2] {
+        [json!({ WATCH: self.watch.kept() }), json!({ CALIBRATION: self.calibration })]
+    }
+}
+
+/// The list of things to do, in the form of who writes it.
+pub(crate) fn kept_todos(todos: &[Todo]) -> Value {
+    let todo = |todo: &Todo| {
+        json!({ "content": todo.content, "status": todo.status, "activeForm": todo.active_form })
+    };
+    json!({ TODOS: todos.iter().map(todo).collect::<Vec<_>>() })
+}
+
+impl State {
+    /// What an event of now looks like in the transcript.
+    pub fn recorded(&self, event: Event, entry: Option<Entry>) -> Recorded {
+        // A skill was invoked, whatever becomes of the message that did it.
+        let after = if matches!(event, Event::Skill { .. }) { None } else { self.tip };
+        Recorded { at: Timestamp::now(), after, event, entry }
+    }
+}
+
+impl Session {
+    /// Writes a decision down, and shows it.
+    pub fn decide(&self, turn: Option<&TurnId>, event: Event, entry: Option<Entry>) {
+        let written = {
+            let mut state = self.state();
+            let recorded = state.recorded(event, entry.clone());
+            let record = Record::Context(serde_json::to_value(&recorded).unwrap_or_default());
+            if entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+                state.window.watch.announce();
+            }
+            state.window.push(recorded);
+            // A session that has said nothing has no file yet.
+            if state.thread.is_empty() { None } else { self.write(&mut state, &record) }
+        };
+        self.report_write(written);
+        if let Some(entry) = entry {
+            self.show_change(turn, &entry);
+        }
+    }
+
+    pub fn show_change(&self, turn: Option<&TurnId>, entry: &Entry) {
+        let Entry { layer, detail, tokens_freed, cache_kept, .. } = entry.clone();
+        self.emit(turn, AgentEvent::Context { layer, detail, tokens_freed, cache_kept });
+    }
+
+    /// A line in the ledger and nothing else.
+    pub fn remark(&self, turn: Option<&TurnId>, layer: &str, detail: String, cache_kept: bool) {
+        let entry = Entry {
+            layer: layer.to_owned(),
+            detail,
+            messages: 0,
+            tokens_freed: 0,
+            cache_kept,
+            original: None,
+        };
+        self.decide(turn, Event::Remark, Some(entry));
+    }
+
+    /// Keeps what a resumed session goes on with.
+    pub fn keep_window(&self) {
+        for kept in self.state().window.kept() {
+            self.record(&Record::Context(kept));
+        }
+    }
+
+    /// Takes the last compaction back.
+    pub fn uncompact(self: &Arc<Self>) -> bool {
+        let Some(undo) = self.state().window.undo.take() else { return false };
+        let written = {
+            let mut state = self.state();
+            state.thread = undo.thread;
+            state.tip = undo.tip;
+            state.rendered = undo.rendered;
+            let thread = state.thread.clone();
+            state.window.replay(&thread);
+            self.write(&mut state, &Record::Head { uuid: undo.tip })
+        };
+        self.report_write(written);
+        *self.instructions() = undo.sheet;
+        self.remark(None, UNCOMPACT, "the last compaction was taken back".to_owned(), true);
+        self.notice(None, NoticeLevel::Info, "the conversation is as it was before the compaction");
+        true
+    }
+}
