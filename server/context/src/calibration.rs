@@ -47,15 +47,9 @@ impl Calibration {
 
     /// What a piece of conversation was estimated as, and how many tokens the provider says that it was.
     pub fn learn(&mut self, model: &str, composition: &Composition, reported: u64) {
-        let Some(reported_text) = reported.checked_sub(composition.fixed).filter(|tokens| *tokens > 0) else {
-            return;
-        };
-        let unheard_of = Factors::default();
-        let expected: f64 =
-            self.models.get(model).unwrap_or(&unheard_of).weigh(composition).iter().sum();
-        if expected >= WRAPPING {
-            let factors = self.models.entry(model.to_owned()).or_default();
-            factors.learn(composition, reported_text as f64);
+        let text = reported.saturating_sub(composition.fixed);
+        if text > 0 {
+            self.models.entry(model.to_owned()).or_default().learn(composition, text as f64);
         }
     }
 }
@@ -108,6 +102,9 @@ impl Factors {
     fn learn(&mut self, composition: &Composition, reported: f64) {
         let expected = self.weigh(composition);
         let total: f64 = expected.iter().sum();
+        if total < WRAPPING {
+            return;
+        }
         let shares = expected.map(|tokens| tokens / total);
         let surprise = (reported / total).ln();
         let mut noise = DIFFERENCE.powi(2) + (WRAPPING / total).powi(2);

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use conversation::{
-    Block, Body, COMPACT_BOUNDARY, Message, ResultContent, Usage, message::SYNTHETIC_MODEL,
-};
+use conversation::{Block, Body, COMPACT_BOUNDARY, Message, ResultContent, Usage, message::SYNTHETIC_MODEL};
 use serde::Serialize;
 
 use crate::{
@@ -81,9 +79,9 @@ pub struct Observation {
     pub reported: u64,
 }
 
-/// What came between the last two responses, and by how much the input grew. `None` where the one has nothing to
-/// do with the other: a compaction or a switch of models lies between them, or the context shrank. A caller that
-/// sent less than the thread (snipped, cleared) asks with what it sent.
+/// What came between the last two responses, and by how much the input grew. `None` where the one has nothing
+/// to do with the other: a compaction or a switch of models lies between them, or the context shrank. Not to
+/// be asked after a request that left out more of the thread than the one before it.
 pub fn observation(thread: &[Arc<Message>]) -> Option<Observation> {
     let last = Response::last_of(thread)?;
     let (before, _) = thread.split_at_checked(last.pieces(thread).first)?;
@@ -162,7 +160,8 @@ impl<'a> Response<'a> {
         pieces
     }
 
-    /// Some servers give every response the same id; but no two that follow each other were asked with as much.
+    /// Some servers give every response the same id; but no two that follow each other were asked with as
+    /// much.
     fn has_piece(&self, message: &Message) -> bool {
         match &message.body {
             Body::Assistant { id: Some(id), usage, .. } => {

@@ -1,5 +1,5 @@
-//! What a conversation is made of, kind by kind: a tokenizer cuts code, prose, JSON and CJK texts into pieces of
-//! different lengths. Found out by a cheap look; what the kinds weigh, [`Calibration`](crate::calibration) learns.
+//! What a conversation is made of, kind by kind: a tokenizer cuts code, prose, JSON and CJK texts into pieces
+//! of different lengths. Found out by a cheap look; what the kinds weigh, [`crate::calibration`] learns.
 
 use std::{io, iter::Sum, ops::AddAssign};
 
@@ -189,7 +189,8 @@ fn json_bytes(value: &Value, texts: &mut Composition) -> u64 {
             inner.saturating_sub(1) + BRACKETS
         }
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| key.len() as u64 + QUOTES + 2 + json_bytes(value, texts);
+            let field =
+                |(key, value): (&String, &Value)| key.len() as u64 + QUOTES + 2 + json_bytes(value, texts);
             fields.iter().map(field).sum::<u64>().saturating_sub(1) + BRACKETS
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => written_bytes(value),

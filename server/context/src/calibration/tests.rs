@@ -33,7 +33,7 @@ fn rounds(text: &str) -> Vec<String> {
 fn mixture() -> Vec<String> {
     let kinds = [CODE, PROSE, JSON, CHINESE].map(rounds);
     let pieces = |round: usize| {
-        let some = kinds.iter().enumerate().filter(move |(kind, _)| (round + kind) % 3 != 0);
+        let some = kinds.iter().enumerate().filter(move |(kind, _)| !(round + kind).is_multiple_of(3));
         some.filter_map(move |(_, pieces)| pieces.get(round)).cloned().collect::<String>()
     };
     (0..ROUNDS).map(pieces).collect()
@@ -104,7 +104,8 @@ fn the_meter_is_right_within_three_percent_after_five_rounds() {
         characters json    100.3   3.1   1.1   0.5   0.4   0.3   0.2   0.2   0.1   0.1
         characters chinese -24.8  -6.1  -1.3  -1.4  -0.6  -0.5  -0.4  -0.2  -0.2  -0.1
         characters mixture  16.0  -8.7   5.1  13.7  -1.5  -0.6   1.0  -0.3   0.2   0.3
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 fn prose(tokens: f64) -> Composition {
@@ -186,7 +187,10 @@ fn a_mixture_teaches_most_about_what_is_most_of_it_and_least_known() {
     for _ in 0..3 {
         calibration.learn(MODEL, &Composition { code: 500.0, json: 500.0, ..Composition::default() }, 920);
     }
-    assert!(one(&calibration, json) < 700 && one(&calibration, code).abs_diff(known) < 120, "{calibration:?}");
+    assert!(
+        one(&calibration, json) < 700 && one(&calibration, code).abs_diff(known) < 120,
+        "{calibration:?}"
+    );
 }
 
 #[test]

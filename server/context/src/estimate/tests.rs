@@ -161,7 +161,8 @@ fn boundary() -> Arc<Message> {
 fn a_response_from_before_the_compaction_reports_a_context_that_is_gone() {
     let kept = [at(10, boundary()), at(10, user("summary.")), at(5, assistant(Some("a"), "claude", 150_000))];
     assert_eq!(context_tokens_with_prefix(&kept, || 7), 7 + 2 + 100);
-    let anew = [kept.to_vec(), vec![at(11, assistant(Some("b"), "claude", 900)), at(12, user("1234"))]].concat();
+    let anew =
+        [kept.to_vec(), vec![at(11, assistant(Some("b"), "claude", 900)), at(12, user("1234"))]].concat();
     assert_eq!(context_tokens_with_prefix(&anew, || panic!("not needed")), 910 + 1);
     let in_the_same_instant = [at(10, boundary()), at(10, assistant(Some("b"), "claude", 900))];
     assert_eq!(context_tokens(&in_the_same_instant), 910);

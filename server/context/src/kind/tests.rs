@@ -7,7 +7,8 @@ use uuid::Uuid;
 use super::*;
 
 const CODE: &str = "fn main() {\n    let sum: u64 = (1..=9).filter(|n| n % 2 == 0).sum();\n}\n";
-const PROSE: &str = "The meter is asked before every request, and nobody waits for it (not even the editor).\n";
+const PROSE: &str =
+    "The meter is asked before every request, and nobody waits for it (not even the editor).\n";
 const JSON: &str = "{\"name\": \"meter\", \"open\": true, \"rounds\": [1, 2, 3], \"note\": null}\n";
 const CHINESE: &str = "请先读取配置文件，然后连接数据库。\n";
 
@@ -23,13 +24,22 @@ fn a_text_is_of_the_kind_that_it_looks_like() {
     check(Composition::of_text(PROSE), expect!["code 0 prose 22 json 0 cjk 0 fixed 0"]);
     check(Composition::of_text(JSON), expect!["code 0 prose 0 json 33.5 cjk 0 fixed 0"]);
     check(Composition::of_text(CHINESE), expect!["code 0 prose 0.25 json 0 cjk 12.75 fixed 0"]);
-    check(Composition::of_text("한국어와 日本語のテキスト"), expect!["code 0 prose 0.25 json 0 cjk 9 fixed 0"]);
-    check(Composition::of_text("Größe, naïveté, Привет: prose of other scripts"), expect!["code 0 prose 14 json 0 cjk 0 fixed 0"]);
+    check(
+        Composition::of_text("한국어와 日本語のテキスト"),
+        expect!["code 0 prose 0.25 json 0 cjk 9 fixed 0"],
+    );
+    check(
+        Composition::of_text("Größe, naïveté, Привет: prose of other scripts"),
+        expect!["code 0 prose 14 json 0 cjk 0 fixed 0"],
+    );
 }
 
 #[test]
 fn what_is_mixed_is_split() {
-    check(Composition::of_text(&format!("// {CHINESE}{CODE}")), expect!["code 18.75 prose 0 json 0 cjk 12.75 fixed 0"]);
+    check(
+        Composition::of_text(&format!("// {CHINESE}{CODE}")),
+        expect!["code 18.75 prose 0 json 0 cjk 12.75 fixed 0"],
+    );
     let halves = format!("{}{}", PROSE.repeat(40), CODE.repeat(40));
     check(Composition::of_text(&halves), expect!["code 1060 prose 530 json 0 cjk 0 fixed 0"]);
 }
@@ -45,7 +55,9 @@ fn a_large_text_is_judged_by_samples_and_counted_whole() {
 
 #[test]
 fn json_is_counted_as_it_is_written() {
-    for value in [json!(null), json!([]), json!({}), json!([1, -2.5, true]), json!({"a": {"b": ["c", "d"]}, "e": 1})] {
+    for value in
+        [json!(null), json!([]), json!({}), json!([1, -2.5, true]), json!({"a": {"b": ["c", "d"]}, "e": 1})]
+    {
         assert_eq!(Composition::of_json(&value).json, written_bytes(&value) as f64 / 2.0, "{value}");
     }
 }
