@@ -117,6 +117,9 @@ impl Factors {
             }
             self.forget(&shares, surprise);
         }
+        if let Some(factor) = self.leading(&shares) {
+            factor.doubted = None;
+        }
         let variance = self.variance(&shares) + noise;
         for (factor, share) in self.each_mut().into_iter().zip(shares) {
             let gain = factor.variance * share / variance;
@@ -130,18 +133,18 @@ impl Factors {
         self.each().iter().zip(shares).map(|(factor, share)| factor.variance * share.powi(2)).sum()
     }
 
-    /// One observation that is far off may be a hidden prompt or a miscount; a second one like it is how the
-    /// provider counts.
+    /// One observation that is far off may be a hidden prompt or a miscount; a second one like it, with no
+    /// usual one in between, is how the provider counts.
     fn is_confirmed(&mut self, shares: &[f64; 4], ratio: f64) -> bool {
+        let Some(factor) = self.leading(shares) else { return false };
+        let before = factor.doubted.replace(ratio);
+        before.is_some_and(|before| (ratio / before).ln().abs() < AGREEMENT)
+    }
+
+    /// Of the kind that is most of it.
+    fn leading(&mut self, shares: &[f64; 4]) -> Option<&mut Factor> {
         let most = self.each_mut().into_iter().zip(shares).max_by(|(_, a), (_, b)| a.total_cmp(b));
-        let Some((factor, _)) = most else { return false };
-        match factor.doubted.take() {
-            Some(before) if (ratio / before).ln().abs() < AGREEMENT => true,
-            _ => {
-                factor.doubted = Some(ratio);
-                false
-            }
-        }
+        most.map(|(factor, _)| factor)
     }
 
     /// What was known about these kinds was wrong by as much as the surprise.

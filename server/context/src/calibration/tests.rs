@@ -141,6 +141,12 @@ fn one_wild_observation_changes_nothing_wherever_it_comes() {
 }
 
 #[test]
+fn wild_observations_among_usual_ones_do_not_confirm_each_other() {
+    let (usual, wild) = ((1_000.0, 1_200), (1_000.0, 9_000));
+    assert_eq!(learnt(&[usual, usual, wild, usual, wild, usual, wild]), learnt(&[usual; 4]));
+}
+
+#[test]
 fn a_wild_observation_that_was_believed_is_forgotten() {
     let tokens = learnt(&[(1_000.0, 2_000), (1_000.0, 1_000), (1_000.0, 1_000), (1_000.0, 1_000)]);
     assert!((970..=1_060).contains(&tokens), "{tokens}");
