@@ -3,8 +3,10 @@
 //! Values in, values out: never calls a model, never touches the disk.
 
 pub mod budget;
+pub mod calibration;
 pub mod estimate;
 pub mod fragment;
+pub mod kind;
 pub mod tokenizer;
 
 pub use budget::{Budget, Level};

@@ -147,3 +147,89 @@ fn a_usage_of_nothing_is_no_usage() {
     }
     assert_eq!(context_tokens_with_prefix(&[user("1234"), Arc::new(silent)], || 7), 7 + 1 + 100);
 }
+
+fn at(second: i64, message: Arc<Message>) -> Arc<Message> {
+    let timestamp = Timestamp::from_second(second).unwrap();
+    Arc::new(Message { timestamp, ..Message::clone(&message) })
+}
+
+fn boundary() -> Arc<Message> {
+    message(Body::System { subtype: COMPACT_BOUNDARY.to_owned(), text: "compacted".to_owned() })
+}
+
+#[test]
+fn a_response_from_before_the_compaction_reports_a_context_that_is_gone() {
+    let kept = [at(10, boundary()), at(10, user("summary.")), at(5, assistant(Some("a"), "claude", 150_000))];
+    assert_eq!(context_tokens_with_prefix(&kept, || 7), 7 + 2 + 100);
+    let anew =
+        [kept.to_vec(), vec![at(11, assistant(Some("b"), "claude", 900)), at(12, user("1234"))]].concat();
+    assert_eq!(context_tokens_with_prefix(&anew, || panic!("not needed")), 910 + 1);
+    let in_the_same_instant = [at(10, boundary()), at(10, assistant(Some("b"), "claude", 900))];
+    assert_eq!(context_tokens(&in_the_same_instant), 910);
+}
+
+#[test]
+fn what_was_learnt_scales_what_came_after_the_usage() {
+    let words = "and so on, ".repeat(400);
+    let mut calibration = Calibration::default();
+    for _ in 0..20 {
+        calibration.learn("claude", &Composition::of_text(&words), 2_200);
+    }
+    let size = |thread: &[Arc<Message>], model| calibrated_context_tokens(thread, model, &calibration, || 7);
+    let thread = [assistant(Some("a"), "claude", 500), user(&words)];
+    assert!((2_700..=2_710).contains(&size(&thread, "claude")), "{}", size(&thread, "claude"));
+    assert_eq!(size(&thread, "another"), 510 + 1_100);
+    assert_eq!(size(&[user(&words)], "another"), 7 + 1_100);
+}
+
+#[test]
+fn what_came_between_two_responses_is_observed() {
+    let thread = [
+        user("question"),
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(400)),
+        assistant(Some("a"), "claude", 500),
+        result(&"r".repeat(400)),
+        user("and one more thing.."),
+        assistant(Some("b"), "claude", 800),
+        result("it came after the second response"),
+        assistant(Some("b"), "claude", 800),
+        user("and so did this"),
+    ];
+    let composition = Composition { prose: 205.0, ..Composition::default() };
+    assert_eq!(observation(&thread), Some(Observation { composition, reported: 800 - 510 }));
+}
+
+#[test]
+fn the_input_is_what_was_read_from_the_cache_and_written_to_it_too() {
+    let mut cached = Message::clone(&assistant(Some("b"), "claude", 1));
+    if let Body::Assistant { usage, .. } = &mut cached.body {
+        *usage = Some(Usage {
+            input_tokens: 3,
+            output_tokens: 900,
+            cache_read_input_tokens: 510,
+            cache_creation_input_tokens: 40,
+        });
+    }
+    let thread = [assistant(Some("a"), "claude", 500), user("1234"), Arc::new(cached)];
+    assert_eq!(observation(&thread).unwrap().reported, 43);
+}
+
+#[test]
+fn nothing_is_observed_where_two_responses_have_nothing_to_do_with_each_other() {
+    let first = || assistant(Some("a"), "claude", 500);
+    let between = || user("1234");
+    let last = |model, input| assistant(Some("b"), model, input);
+    assert!(observation(&[first(), between(), last("claude", 600)]).is_some());
+    for (why, thread) in [
+        ("one response", vec![user("question"), first()]),
+        ("no usage", vec![first(), between(), assistant(Some("b"), "claude", 0)]),
+        ("another model", vec![first(), between(), last("gpt", 600)]),
+        ("it shrank", vec![first(), between(), last("claude", 400)]),
+        ("it did not grow", vec![first(), between(), last("claude", 510)]),
+        ("compacted", vec![first(), boundary(), between(), last("claude", 600)]),
+        ("kept", vec![at(10, boundary()), at(5, first()), between(), at(11, last("claude", 600))]),
+    ] {
+        assert_eq!(observation(&thread), None, "{why}");
+    }
+}
