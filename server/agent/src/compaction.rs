@@ -117,7 +117,7 @@ impl Job<'_> {
             let state = self.session.state();
             (state.thread.clone(), state.tip)
         };
-        let before = meter::used(self.session, self.opening);
+        let before = self.opening.used(self.session);
         let plan = match self.previewed(tip, &asked) {
             Some(plan) => plan,
             None => self.plan(&thread, &asked).await?,

@@ -43,6 +43,9 @@ pub enum AgentEvent {
         context_used: u64,
         context_window: u64,
         level: ContextLevel,
+        /// Until the conversation is compacted, of what fits until then.
+        percent_left: u64,
+        next_step: &'static str,
         cache_hit_rate: f64,
         cost_usd: f64,
     },

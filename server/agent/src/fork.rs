@@ -124,7 +124,7 @@ impl Fork<'_> {
                 Err((error, spent)) => (spent, Err(error)),
             };
             *usage += spent;
-            self.session.book_for(&self.opening.spec, &self.source, spent, 0.0);
+            self.session.book(&self.opening.spec, &self.source, spent, 0.0);
             let error = match outcome {
                 Ok(response) => return Ok(response),
                 Err(error) => error,

@@ -5,17 +5,21 @@
 pub mod agent;
 mod attachments;
 mod cleaner;
+mod collapse;
 mod commands;
+mod compaction;
 mod doctor;
 pub mod event;
 mod extensions;
 mod faults;
 mod files;
+mod fork;
 pub mod frontend;
 mod git;
 mod history;
 mod instructions;
 mod memories;
+mod meter;
 mod opening;
 mod project_state;
 mod prompt;
@@ -23,6 +27,7 @@ mod query_loop;
 mod recall;
 mod repeats;
 mod report;
+mod room;
 mod session;
 mod shared;
 mod spend;
@@ -35,6 +40,7 @@ mod turn;
 mod turns;
 pub mod types;
 mod web_search;
+mod window;
 
 pub use agent::Agent;
 pub use conversation::{

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use context::{
     Budget, Calibration, Composition, Level,
+    budget::Compaction,
     estimate::{self, Observation},
 };
-use conversation::Message;
+use conversation::{Block, Message};
 use model::ModelSpec;
+use serde::Serialize;
 use settings::Settings;
 
 use crate::{
     event::ContextLevel,
     session::{Opening, Rendered, Session},
+    window::Window,
 };
 
 /// What fits, as the settings and the environment have it.
@@ -32,22 +35,48 @@ pub(crate) fn level(budget: &Budget, used: u64) -> ContextLevel {
     }
 }
 
+/// Whether the conversation is compacted by itself.
+pub(crate) fn compaction(window: &Window, session: &Session, settings: &Settings) -> Compaction {
+    let features = settings.features(&session.shared.environment);
+    let automatic = settings.auto_compact_enabled
+        && !features.reactive_only
+        && window.failures < crate::compaction::MOST_FAILURES;
+    if automatic { Compaction::Automatic } else { Compaction::Manual }
+}
+
 /// The size of the context as the next request would have it.
-pub(crate) fn used(session: &Session, opening: &Opening) -> u64 {
+pub(crate) fn used(session: &Session, rendered: Option<&Rendered>, spec: &ModelSpec) -> u64 {
     let thread = session.state().thread.clone();
-    size(session, opening, &thread)
+    size(session, rendered, spec, &thread)
 }
 
 /// The size of the context with this thread.
-pub(crate) fn size(session: &Session, opening: &Opening, thread: &[Arc<Message>]) -> u64 {
+pub(crate) fn size(
+    session: &Session,
+    rendered: Option<&Rendered>,
+    spec: &ModelSpec,
+    thread: &[Arc<Message>],
+) -> u64 {
     let (calibration, projection) = {
         let state = session.state();
         (state.window.calibration.clone(), state.window.projection.clone())
     };
-    let model = opening.spec.id();
-    let prefix = || calibration.tokens(&model, &composition(&opening.rendered));
+    let model = spec.id();
+    let prefix = || rendered.map_or(0, |rendered| calibration.tokens(&model, &composition(rendered)));
     let counted = estimate::calibrated_context_tokens(thread, &model, &calibration, prefix);
     counted.saturating_sub(projection.freed_since(thread))
+}
+
+impl Opening {
+    /// The size of the context as the next request would have it.
+    pub fn used(&self, session: &Session) -> u64 {
+        used(session, Some(&self.rendered), &self.spec)
+    }
+
+    /// The size of the context with this thread.
+    pub fn size(&self, session: &Session, thread: &[Arc<Message>]) -> u64 {
+        size(session, Some(&self.rendered), &self.spec, thread)
+    }
 }
 
 pub(crate) fn prefix_tokens(session: &Session, opening: &Opening) -> u64 {
@@ -72,20 +101,34 @@ pub(crate) fn of_text(session: &Session, spec: &ModelSpec) -> impl Fn(&str) -> u
     move |text| calibration.tokens(&model, &Composition::of_text(text))
 }
 
+pub(crate) fn of_blocks(session: &Session, spec: &ModelSpec, blocks: &[Block]) -> u64 {
+    let (calibration, model) = learnt(session, spec);
+    calibration.tokens(&model, &Composition::of_blocks(blocks))
+}
+
+pub(crate) fn of_json(session: &Session, spec: &ModelSpec, value: &impl Serialize) -> u64 {
+    let (calibration, model) = learnt(session, spec);
+    calibration.tokens(&model, &Composition::of_json(value))
+}
+
 fn learnt(session: &Session, spec: &ModelSpec) -> (Calibration, String) {
     (session.state().window.calibration.clone(), spec.id())
 }
 
-/// Compares the estimate with what the last response reported.
+/// Compares the estimate with what the last response reported. `changed`: its request left out what the one before it
+/// had; then the growth says nothing.
 pub(crate) fn learn(session: &Session, opening: &Opening) {
     let mut state = session.state();
-    let Some(Observation { composition: mut seen, reported, is_first }) = estimate::observation(&state.thread)
-    else {
+    if state.window.projection.has_freed(&state.thread) {
         return;
-    };
-    if is_first {
-        seen += composition(&opening.rendered);
     }
     let model = opening.spec.id();
-    state.window.calibration.learn(&model, &seen, reported);
+    if let Some(Observation { composition: seen, reported }) = estimate::observation(&state.thread) {
+        state.window.calibration.learn(&model, &seen, reported);
+    } else if let Some(Observation { composition: mut seen, reported }) =
+        estimate::first_observation(&state.thread)
+    {
+        seen += composition(&opening.rendered);
+        state.window.calibration.learn(&model, &seen, reported);
+    }
 }

@@ -5,13 +5,13 @@ use std::{borrow::Cow, sync::Arc};
 use conversation::{
     Block, Body, Flags, Message, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages,
 };
-use model::{ModelError, QuerySource, Request};
+use model::{ContextField, ModelError, QuerySource, Request};
 
 use crate::{
     attachments,
     event::{NoticeLevel, TurnEnd, TurnStop},
-    opening, recall,
-    session::Opening,
+    recall, room,
+    session::{Opening, Session},
     spend,
     stream::{self, Failure, Response},
     turn::{Turn, error_code},
@@ -36,17 +36,31 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
         if let Some(end) = over_limit(turn) {
             return end;
         }
+        if let Err(end) = room::make_room(turn).await {
+            return end;
+        }
         turn.rounds += 1;
+        // From here on the provider knows the conversation as it is.
+        turn.session.state().window.undo = None;
         let (response, tools) = match stream::respond(turn, request).await {
             Ok(answered) => answered,
             Err(Failure::Cancelled { blocks }) => {
                 record_interrupted(turn, blocks);
                 return turn.end(TurnStop::Cancelled);
             }
-            Err(Failure::Model(error)) => return refused_by_provider(turn, &error),
+            Err(Failure::Model(ModelError::Unsupported { field, message })) => {
+                stop_using(turn, field, &message);
+                continue;
+            }
+            Err(Failure::Model(error)) => match room::react(turn, &error).await {
+                _ if !is_too_large(&error) => return refused_by_provider(turn, &error),
+                Ok(true) => continue,
+                Ok(false) => return refused_by_provider(turn, &error),
+                Err(end) => return end,
+            },
         };
         record(turn, &response);
-        turn.account(response.usage);
+        turn.account(&response);
         if !response.calls.is_empty() {
             tools.finish(response.calls).await;
             if turn.cancel.is_cancelled() {
@@ -72,8 +86,13 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             StopReason::PauseTurn => {}
             StopReason::Refusal => return turn.end(TurnStop::Refused),
             StopReason::Other(reason) if reason == "model_context_window_exceeded" => {
-                let message = "the answer no longer fits the model's window; start a new session to go on";
-                return turn.fail("prompt_too_long", message);
+                let message = "the answer no longer fits the model's window".to_owned();
+                let error = ModelError::TooLong { message, over_by: None };
+                match room::react(turn, &error).await {
+                    Ok(true) => {}
+                    Ok(false) => return refused_by_provider(turn, &error),
+                    Err(end) => return end,
+                }
             }
             _ => return turn.end(TurnStop::EndTurn),
         }
@@ -81,26 +100,35 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
 }
 
 /// The next request: the opening, then the thread. Nothing here depends on anything but the session's state.
-fn request(turn: &Turn) -> Request {
+pub(crate) fn request(turn: &Turn) -> Request {
     let Opening { rendered, spec, .. } = &turn.opening;
+    // Only the handles are taken under the lock; the copying is long.
+    let thread: Vec<Arc<Message>> = turn.session.state().thread.clone();
     Request {
         model: spec.name.clone(),
         system: Arc::clone(&rendered.system),
         tools: Arc::clone(&rendered.tools),
-        messages: messages(turn),
+        messages: messages(&turn.session, &turn.opening, &thread),
         max_tokens: spec.max_output_tokens.min(OUTPUT_TOKENS),
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: room::context_edits(turn),
     }
 }
 
-fn messages(turn: &Turn) -> Vec<RequestMessage> {
-    // Only the handles are taken under the lock; the copying is long.
-    let thread: Vec<Arc<Message>> = turn.session.state().thread.clone();
-    let thread: Vec<Cow<'_, Message>> =
-        thread.iter().map(|message| without_foreign_thoughts(message, &turn.opening.spec.name)).collect();
-    let mut messages = request_messages(thread.iter().map(|message| &**message));
-    let context = turn.opening.rendered.context.iter().cloned();
+/// A part of the thread from its beginning on, as requests carry it.
+pub(crate) fn messages(
+    session: &Session,
+    opening: &Opening,
+    thread: &[Arc<Message>],
+) -> Vec<RequestMessage> {
+    let projection = session.state().window.projection.clone();
+    let view = projection.view(thread);
+    let view: Vec<Cow<'_, Message>> =
+        view.into_iter().map(|message| without_foreign_thoughts(message, &opening.spec.name)).collect();
+    let mut messages = request_messages(view.iter().map(|message| &**message));
+    let context = opening.rendered.context.iter().cloned();
     match messages.first_mut() {
         Some(first) if first.role == Role::User => {
             first.content.splice(0..0, context);
@@ -111,16 +139,16 @@ fn messages(turn: &Turn) -> Vec<RequestMessage> {
 }
 
 /// Thoughts are bound to the model that had them; another, after a fallback or a switch, refuses them.
-fn without_foreign_thoughts<'a>(message: &'a Message, model: &str) -> Cow<'a, Message> {
+fn without_foreign_thoughts<'a>(message: Cow<'a, Message>, model: &str) -> Cow<'a, Message> {
     let thought = |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking { .. });
-    let Body::Assistant { model: by, content, .. } = &message.body else { return Cow::Borrowed(message) };
+    let Body::Assistant { model: by, content, .. } = &message.body else { return message };
     // A response names its model in full (`claude-x-20260101`), a request often without the date and with a window.
     let model = model.strip_suffix("[1m]").unwrap_or(model);
     let own = by.starts_with(model) || model.starts_with(by.as_str());
     if own || !content.iter().any(thought) {
-        return Cow::Borrowed(message);
+        return message;
     }
-    let mut stripped = message.clone();
+    let mut stripped = message.into_owned();
     if let Body::Assistant { content, .. } = &mut stripped.body {
         content.retain(|block| !thought(block));
     }
@@ -165,19 +193,6 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         turn.notice(NoticeLevel::Warning, text);
         return Some(turn.end(TurnStop::Budget));
     }
-    let thread = turn.session.state().thread.clone();
-    let used = turn.opening.rendered.context_tokens(&thread);
-    let limit = opening::budget(&turn.opening.spec).blocking_limit();
-    if used > limit {
-        let answered = thread.iter().any(|message| matches!(message.body, Body::Assistant { .. }));
-        let what = if answered {
-            "the conversation fills the window; start a new session to go on"
-        } else {
-            "the prompt does not fit into the window; make it shorter, or name a file instead of pasting it"
-        };
-        turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
-        return Some(turn.end(TurnStop::Blocked));
-    }
     None
 }
 
@@ -219,11 +234,24 @@ fn record_interrupted(turn: &Turn, blocks: Vec<Block>) {
     attachments::tell_interrupted(turn);
 }
 
+fn is_too_large(error: &ModelError) -> bool {
+    matches!(error, ModelError::TooLong { .. } | ModelError::MediaTooLarge { .. })
+}
+
+/// "A 400 that names the field turns it off for the session and the request is repeated without."
+fn stop_using(turn: &Turn, field: ContextField, message: &str) {
+    tracing::warn!(session = %turn.session.id, ?field, message, "the provider refuses a field");
+    turn.session.state().window.refused.insert(field);
+    let detail = format!("the provider does not take {field}; this session goes on without");
+    turn.session.remark(Some(&turn.id), "provider", detail, true);
+}
+
 fn refused_by_provider(turn: &Turn, error: &ModelError) -> TurnEnd {
     let message = match error {
         ModelError::TooLong { message, .. } => {
             format!(
-                "the conversation no longer fits the model's window; start a new session to go on ({message})"
+                "the conversation no longer fits the model's window, and could not be made shorter; rewind to an earlier \
+                 message, or start a new session ({message})"
             )
         }
         error => error.to_string(),
@@ -254,7 +282,7 @@ mod tests {
                 usage: None,
             },
         };
-        let blocks = |model| match &without_foreign_thoughts(&message, model).body {
+        let blocks = |model| match &without_foreign_thoughts(Cow::Borrowed(&message), model).body {
             Body::Assistant { content, .. } => content.len(),
             other => panic!("{other:?}"),
         };

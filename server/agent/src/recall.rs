@@ -250,7 +250,7 @@ impl Thinking {
         };
         match side_query::ask(&*selector.provider, query).await {
             Ok((answer, usage)) => {
-                self.session.book(&selector.spec, usage, 0.0);
+                self.session.book(&selector.spec, &QuerySource::Recall, usage, 0.0);
                 Some(answer)
             }
             Err(error) => {

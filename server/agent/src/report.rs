@@ -1,15 +1,16 @@
 //! What views show of a session and of the server: messages, the window's contents, models, settings.
 
-use std::{path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
-use context::estimate;
-use conversation::{Block, Body, Message, ResultContent};
+use conversation::{Block, Body, CostState, Message, ModelCost, ResultContent, Usage};
 
 use crate::{
-    opening, recall,
+    meter, recall,
     session::Session,
     shared::Shared,
-    types::{AgentError, ContextReport, ModelInfo, SettingValue, ShownKind, ShownMessage, ShownRole},
+    types::{
+        AgentError, ContextReport, ModelInfo, SettingValue, ShownKind, ShownMessage, ShownRole, SourceCost,
+    },
 };
 
 pub(crate) fn shown_messages(thread: &[Arc<Message>]) -> Vec<ShownMessage> {
@@ -78,60 +79,107 @@ fn result_head(content: &ResultContent) -> String {
 pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
     let settings = session.shared.settings(&session.cwd).settings;
     // Counting is long: not under the lock that a cancel needs.
-    let (thread, rendered, wanted, ledger) = {
+    let (thread, rendered, wanted, projection) = {
         let state = session.state();
         let wanted = state.model_name.clone().or_else(|| session.shared.command_line_model());
-        (state.thread.clone(), state.rendered.clone(), wanted, state.ledger.clone())
+        (state.thread.clone(), state.rendered.clone(), wanted, state.window.projection.clone())
     };
     let name = wanted.as_deref().or(rendered.as_ref().map(|rendered| rendered.model.as_str()));
     let models = session.shared.models(&settings);
     let (spec, _) = models.resolve(name).map_err(|error| AgentError::Invalid(error.to_string()))?;
+    let used = meter::used(session, rendered.as_ref(), &spec);
+    let text = meter::of_text(session, &spec);
     let mut parts = Vec::new();
     if let Some(rendered) = &rendered {
-        let system = rendered.system.iter().map(|block| estimate::tokens_of_text(&block.text)).sum();
-        parts.push(("system".to_owned(), system));
-        parts.push(("tools".to_owned(), estimate::tokens_of_json(&&*rendered.tools)));
-        parts.push(("instructions".to_owned(), estimate::tokens_of_blocks(&rendered.context)));
+        parts.push(("system", rendered.system.iter().map(|block| text(&block.text)).sum()));
+        parts.push(("tools", meter::of_json(session, &spec, &&*rendered.tools)));
+        parts.push(("instructions", meter::of_blocks(session, &spec, &rendered.context)));
     }
-    parts.extend(messages_by_kind(&thread));
-    let used = match &rendered {
-        Some(rendered) => rendered.context_tokens(&thread),
-        None => estimate::context_tokens(&thread),
-    };
+    parts.extend(messages_by_kind(&projection.view(&thread), |blocks| meter::of_blocks(session, &spec, blocks)));
+    let mut parts = scaled(parts, used);
     parts.push(("free".to_owned(), spec.context_window.saturating_sub(used)));
-    Ok(ContextReport { window: spec.context_window, used, level: opening::level(&spec, used), parts, ledger })
+    let budget = meter::budget(session, &settings, &spec);
+    let state = session.state();
+    Ok(ContextReport {
+        window: spec.context_window,
+        used,
+        level: meter::level(&budget, used),
+        threshold: budget.autocompact_threshold(),
+        percent_left: budget.percent_left(used),
+        next_step: budget.next_step(used, meter::compaction(&state.window, session, &settings)),
+        parts,
+        ledger: state.window.ledger(),
+        compactions: state.window.history(),
+        can_uncompact: state.window.undo.is_some(),
+        sources: sources(&state.cost),
+    })
 }
 
-fn messages_by_kind(thread: &[Arc<Message>]) -> Vec<(String, u64)> {
-    let (mut user, mut assistant, mut results, mut memories, mut attachments) = (0, 0, 0, 0, 0);
-    for message in thread {
+/// The provider says how much all of it is; how it is divided is an estimate.
+fn scaled(parts: Vec<(&'static str, u64)>, used: u64) -> Vec<(String, u64)> {
+    let estimated: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
+    let mut left = used;
+    let mut rest = estimated;
+    let scale = |(name, tokens): (&str, u64)| {
+        // What is left over by rounding goes to the last ones.
+        let share = (tokens as f64 / rest.max(1) as f64 * left as f64).round() as u64;
+        let share = share.min(left);
+        (left, rest) = (left - share, rest - tokens);
+        (name.to_owned(), share)
+    };
+    parts.into_iter().map(scale).collect()
+}
+
+fn sources(cost: &CostState) -> Vec<SourceCost> {
+    let of = |(source, spent): (&String, &ModelCost)| SourceCost {
+        source: source.clone(),
+        usage: spent.usage,
+        cache_hit_rate: cache_hit_rate(&spent.usage),
+        cost_usd: spent.cost_usd,
+    };
+    cost.sources.iter().map(of).collect()
+}
+
+/// The share of the input that came from the cache.
+pub(crate) fn cache_hit_rate(usage: &Usage) -> f64 {
+    let read = usage.cache_read_input_tokens as f64;
+    let all = read + usage.input_tokens as f64 + usage.cache_creation_input_tokens as f64;
+    if all == 0.0 { 0.0 } else { read / all }
+}
+
+fn messages_by_kind(
+    view: &[Cow<'_, Message>],
+    tokens: impl Fn(&[Block]) -> u64,
+) -> Vec<(&'static str, u64)> {
+    let (mut user, mut assistant, mut results, mut memories, mut summaries, mut attachments) =
+        (0, 0, 0, 0, 0, 0);
+    for message in view {
         match &message.body {
+            Body::User { content } if message.flags.compact_summary => summaries += tokens(content),
             Body::User { content } => {
                 for block in content {
-                    let tokens = estimate::tokens_of_blocks(std::slice::from_ref(block));
+                    let tokens = tokens(std::slice::from_ref(block));
                     let part =
                         if matches!(block, Block::ToolResult { .. }) { &mut results } else { &mut user };
                     *part += tokens;
                 }
             }
-            Body::Assistant { content, .. } => assistant += estimate::tokens_of_blocks(content),
+            Body::Assistant { content, .. } => assistant += tokens(content),
             Body::Attachment(attachment) => {
                 let part = if attachment.kind == recall::KIND { &mut memories } else { &mut attachments };
-                *part += estimate::tokens_of_text(&attachment.text);
+                *part += tokens(&[Block::text(&attachment.text)]);
             }
             Body::System { .. } => {}
         }
     }
-    [
+    vec![
         ("user messages", user),
         ("assistant messages", assistant),
         ("tool results", results),
+        ("summaries", summaries),
         ("memories", memories),
         ("attachments", attachments),
     ]
-    .into_iter()
-    .map(|(name, tokens)| (name.to_owned(), tokens))
-    .collect()
 }
 
 pub(crate) fn models(shared: &Shared, folder: &Path) -> Vec<ModelInfo> {

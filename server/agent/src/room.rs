@@ -64,7 +64,7 @@ fn run_stages(turn: &Turn) -> Gate {
         &Situation {
             thread: &thread,
             projection: &projection,
-            used: meter::size(session, &turn.opening, &thread),
+            used: turn.opening.size(session, &thread),
             effective: budget.effective_window(),
             threshold: budget.autocompact_threshold(),
             switches: &switches,
@@ -259,7 +259,7 @@ fn what_is(thread: &[Arc<conversation::Message>], message: &conversation::Messag
 async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
     let limit = budget.blocking_limit();
-    let mut used = meter::used(&turn.session, &turn.opening);
+    let mut used = turn.opening.used(&turn.session);
     if used > limit
         // A decision hangs on it: whoever knows is asked.
         && let Some(counted) = turn.opening.provider.count(crate::query_loop::request(turn)).await

@@ -4,9 +4,11 @@
 //! made again. Tool calls that change nothing start while the rest still streams; their results are thrown away with
 //! a broken response, so nothing runs twice that matters and nothing runs from half an input.
 
+use std::time::Instant;
+
 use conversation::{Block, StopReason, Usage};
 use futures_util::StreamExt;
-use model::{Delta, Event, ModelError, Request, retry::Backoff};
+use model::{AppliedEdit, Delta, Event, ModelError, Request, retry::Backoff};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -24,6 +26,8 @@ pub(crate) struct Response {
     pub calls: Vec<Call>,
     pub stop_reason: StopReason,
     pub usage: Usage,
+    /// What the provider has left out of the conversation by itself.
+    pub applied: Vec<AppliedEdit>,
 }
 
 pub(crate) enum Failure {
@@ -81,12 +85,44 @@ pub(crate) async fn respond(
     }
 }
 
+/// A whole response that nobody watches, in one attempt; an error comes with what it cost.
+pub(crate) async fn whole(
+    provider: &dyn model::Provider,
+    request: Request,
+) -> Result<Response, (ModelError, Usage)> {
+    let mut partial = Partial::default();
+    let mut started = None;
+    let mut events = provider.stream(request).await.map_err(|error| (error, Usage::default()))?;
+    while let Some(event) = events.next().await {
+        match event.map_err(|error| (error, partial.usage))? {
+            Event::Started { id, model, usage } => {
+                started = Some((id, model));
+                partial.usage = usage;
+            }
+            Event::BlockStarted { index, block } => partial.start(index, block),
+            Event::BlockDelta { index, delta } => {
+                partial.extend(index, delta);
+            }
+            Event::BlockFinished { index } => {
+                partial.finish(index);
+            }
+            Event::Finished { stop_reason, usage, .. } => {
+                let (id, model) = started.unwrap_or_default();
+                let (blocks, calls) = partial.take(&stop_reason);
+                return Ok(Response { id, model, blocks, calls, stop_reason, usage, applied: Vec::new() });
+            }
+        }
+    }
+    Err((ended_in_the_middle(), partial.usage))
+}
+
 async fn attempt(
     turn: &Turn,
     request: Request,
     partial: &mut Partial,
     round: &mut ToolRound,
 ) -> Result<Response, ModelError> {
+    turn.session.state().window.watch.before(&request, Instant::now());
     let mut events = turn.opening.provider.stream(request).await?;
     let mut started = None;
     while let Some(event) = events.next().await {
@@ -106,18 +142,22 @@ async fn attempt(
                     round.offer(call);
                 }
             }
-            Event::Finished { stop_reason, usage } => {
+            Event::Finished { stop_reason, usage, applied } => {
                 let (id, model) = started.unwrap_or_default();
                 let (blocks, calls) = partial.take(&stop_reason);
-                return Ok(Response { id, model, blocks, calls, stop_reason, usage });
+                return Ok(Response { id, model, blocks, calls, stop_reason, usage, applied });
             }
         }
     }
-    Err(ModelError::Transient {
+    Err(ended_in_the_middle())
+}
+
+fn ended_in_the_middle() -> ModelError {
+    ModelError::Transient {
         kind: model::Transient::BrokenStream,
         message: "the model's answer ended in the middle".to_owned(),
         retry_after: None,
-    })
+    }
 }
 
 /// The blocks of a response under construction, by the provider's index.
@@ -250,7 +290,7 @@ fn switch_to_fallback(turn: &mut Turn) {
 }
 
 /// Spreads the retries of many sessions; nothing depends on its quality.
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |time| time.as_nanos() as u64)

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
+use context::result_store;
 use conversation::{Block, Body, Flags, ResultContent};
 use serde_json::Value;
 use tokio::{sync::Semaphore, task::JoinHandle};
@@ -9,6 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     repeats::WORTH_IT,
+    room,
     tool_call::{self, Kind, Outcome},
     turn::{Turn, TurnHandle},
 };
@@ -107,7 +109,7 @@ impl ToolRound {
             if let Some(task) = self.started.remove(&id)
                 && let Err(error) = task.await
             {
-                let outcome = record(&self.handle, &id, None, Outcome::internal_error(&error));
+                let outcome = record(&self.handle, (&id, &name), None, Outcome::internal_error(&error));
                 tool_call::show_end(&self.handle, &id, &name, &outcome);
             }
         }
@@ -125,7 +127,7 @@ impl ToolRound {
             drop(permit);
             tokio::select! {
                 biased;
-                () = recorded.cancelled() => outcome = record(&handle, &id, reading, outcome),
+                () = recorded.cancelled() => outcome = record(&handle, (&id, &name), reading, outcome),
                 () = cancel.cancelled() => outcome = Outcome::discarded(),
             }
             tool_call::show_end(&handle, &id, &name, &outcome);
@@ -135,20 +137,23 @@ impl ToolRound {
 }
 
 /// Appends the result to the thread; what is shown of it comes after. `reading` is the input of a Read.
-fn record(handle: &TurnHandle, id: &str, reading: Option<String>, mut outcome: Outcome) -> Outcome {
+fn record(
+    handle: &TurnHandle,
+    (id, name): (&str, &str),
+    reading: Option<String>,
+    mut outcome: Outcome,
+) -> Outcome {
     let session = &handle.session;
     let mut content = match std::mem::take(&mut outcome.content) {
-        ResultContent::Text(text) if text.is_empty() => {
-            ResultContent::Text("(the tool ran and returned nothing)".to_owned())
-        }
-        content => content,
+        ResultContent::Text(text) if text.is_empty() => ResultContent::Text(result_store::EMPTY.to_owned()),
+        content => room::shelved(session, name, id, content),
     };
     let now = Instant::now();
     let mut shown = None;
     if let (true, Some(input), ResultContent::Text(text)) = (outcome.ok, reading, &mut content)
         && text.len() >= WORTH_IT
     {
-        let find = |uuid| session.state().thread.iter().rev().find(|message| message.uuid == uuid).cloned();
+        let find = |uuid| session.in_sight(uuid);
         match session.repeats.instead_of(text, &input, find, now) {
             Some(words) => *text = words,
             None => shown = Some(input),

@@ -1,22 +1,31 @@
 //! What one turn carries through its rounds: who answers, what is allowed, what was spent.
 
 use std::{
+    collections::HashSet,
     path::Path,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Instant,
 };
 
+use context::{Entry, Event, budget::Compaction};
 use conversation::Usage;
+use model::{AppliedEdit, Break, QuerySource};
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
 use settings::{Diagnostic, Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
 use tools::{FetchPolicy, Toolbox};
+use uuid::Uuid;
 
 use crate::{
     attachments,
     event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
-    instructions, opening,
+    collapse::Summaries,
+    instructions, meter, opening,
     recall::Recall,
+    report,
     session::{Opening, Session, default_mode, surroundings},
+    stream::Response,
+    window,
 };
 
 /// What a question about trust names; `reverie trust` shows all.
@@ -35,6 +44,11 @@ pub(crate) struct Turn {
     pub usage: Usage,
     /// What the user's messages bring to mind.
     pub recalls: Vec<Recall>,
+    /// What was done once because a request was too long.
+    pub reacted: bool,
+    /// Spans that are being summarised.
+    pub collapsing: HashSet<(Uuid, Uuid)>,
+    pub summaries: Summaries,
 }
 
 /// The part of a turn that tool calls share; cheap to clone.
@@ -89,6 +103,9 @@ impl Turn {
             continuations: 0,
             usage: Usage::default(),
             recalls: Vec::new(),
+            reacted: false,
+            collapsing: HashSet::new(),
+            summaries: Summaries::new(),
         })
     }
 
@@ -134,28 +151,60 @@ impl Turn {
         self.session.notice(Some(&self.id), level, text);
     }
 
-    /// Books what a response used, and shows it.
-    pub fn account(&mut self, usage: Usage) {
+    /// Books what a response used, shows it, and looks whether the cache did what it should.
+    pub fn account(&mut self, response: &Response) {
+        let usage = response.usage;
         self.book(usage);
+        meter::learn(&self.session, &self.opening);
+        let broken = self.session.state().window.watch.after(&usage, Instant::now());
+        if let Some(broken) = broken {
+            self.tell_break(&broken);
+        }
+        for edit in &response.applied {
+            self.tell_edit(edit);
+        }
         let spec = &self.opening.spec;
+        let budget = meter::budget(&self.session, &self.settings, spec);
         let context_used = usage.context_tokens();
         self.emit(AgentEvent::Usage {
             usage,
             context_used,
             context_window: spec.context_window,
-            level: opening::level(spec, context_used),
-            cache_hit_rate: cache_hit_rate(&self.usage),
+            level: meter::level(&budget, context_used),
+            percent_left: budget.percent_left(context_used),
+            next_step: budget.next_step(context_used, self.compaction()),
+            cache_hit_rate: report::cache_hit_rate(&usage),
             cost_usd: self.session.state().cost.cost_usd(),
         });
     }
 
+    /// Whether the conversation is compacted by itself.
+    fn compaction(&self) -> Compaction {
+        meter::compaction(&self.session.state().window, &self.session, &self.settings)
+    }
+
+    /// The cache did not have what it should, and nobody had said so before.
+    fn tell_break(&self, broken: &Break) {
+        tracing::debug!(session = %self.session.id, diff = broken.diff(), "{broken}");
+        self.session.remark(Some(&self.id), window::CACHE, broken.to_string(), false);
+    }
+
+    fn tell_edit(&self, edit: &AppliedEdit) {
+        let entry = Entry {
+            layer: "server".to_owned(),
+            detail: edit.to_string(),
+            messages: edit.cleared,
+            tokens_freed: edit.tokens,
+            cache_kept: false,
+            original: Some(self.session.transcript.path().display().to_string()),
+        };
+        self.session.decide(Some(&self.id), Event::Remark, Some(entry));
+    }
+
     /// Adds to what the turn and the session have used, and writes it down.
     pub fn book(&mut self, usage: Usage) {
-        if usage == Usage::default() {
-            return;
-        }
         self.usage += usage;
-        self.session.book(&self.opening.spec, usage, 0.0);
+        self.session.book(&self.opening.spec, &QuerySource::Main, usage, 0.0);
     }
 
     pub fn end(&self, stop: TurnStop) -> TurnEnd {
@@ -226,8 +275,15 @@ pub(crate) fn error_code(error: &model::ModelError) -> &'static str {
     match error {
         model::ModelError::Transient { .. } => "unavailable",
         model::ModelError::TooLong { .. } => "prompt_too_long",
+        model::ModelError::MediaTooLarge { .. } => "media_too_large",
+        model::ModelError::Unsupported { .. } => "bad_request",
         model::ModelError::Fatal { code, .. } => code,
     }
+}
+
+/// What the session may touch, outside of a turn.
+pub(crate) fn current_policy(session: &Session) -> Policy {
+    policy(session, &session.shared.settings(&session.cwd))
 }
 
 fn policy(session: &Session, loaded: &settings::Loaded) -> Policy {
@@ -322,10 +378,4 @@ fn trust_question(trust: &Trust) -> String {
         text.push_str(&format!("\n- and {more} more"));
     }
     text
-}
-
-fn cache_hit_rate(usage: &Usage) -> f64 {
-    let read = usage.cache_read_input_tokens as f64;
-    let all = read + usage.input_tokens as f64 + usage.cache_creation_input_tokens as f64;
-    if all == 0.0 { 0.0 } else { read / all }
 }

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use conversation::{SessionId, Strategy};
+use context::{Entry, ledger::History};
+use conversation::{SessionId, Strategy, Usage};
 use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
@@ -69,17 +70,37 @@ pub struct ContextReport {
     pub window: u64,
     pub used: u64,
     pub level: ContextLevel,
+    /// Compaction begins above it.
+    pub threshold: u64,
+    /// Until then, of what fits until then.
+    pub percent_left: u64,
+    pub next_step: &'static str,
     pub parts: Vec<(String, u64)>,
-    pub ledger: Vec<LedgerEntry>,
+    /// Every change so far, oldest first.
+    pub ledger: Vec<(Timestamp, Entry)>,
+    /// The last compactions.
+    pub compactions: History,
+    /// Whether the last compaction can still be taken back.
+    pub can_uncompact: bool,
+    /// What was spent, by who asked.
+    pub sources: Vec<SourceCost>,
 }
 
 #[derive(Clone, Debug)]
-pub struct LedgerEntry {
-    pub at: Timestamp,
-    pub layer: String,
-    pub detail: String,
-    pub tokens_freed: u64,
-    pub cache_kept: bool,
+pub struct SourceCost {
+    pub source: String,
+    pub usage: Usage,
+    /// The share of its input that came from the cache.
+    pub cache_hit_rate: f64,
+    pub cost_usd: f64,
+}
+
+/// The full text behind a piece of the conversation that is not sent as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Original {
+    pub text: String,
+    /// The file that has it.
+    pub path: PathBuf,
 }
 
 #[derive(Clone, Debug)]

@@ -66,7 +66,7 @@ impl Tool for WebSearch {
             let found = found
                 .map_err(|_| ToolFailure(format!("the search did not end within {} s", LIMIT.as_secs())))?
                 .map_err(|error| ToolFailure(format!("the search failed: {error}")))?;
-            session.book(&spec, found.usage, found.searches as f64 * FEE_USD);
+            session.book(&spec, &QuerySource::WebSearch, found.usage, found.searches as f64 * FEE_USD);
             let mut text = found.answer;
             text.push_str("\n\nPages:");
             for page in &found.pages {

@@ -2,14 +2,14 @@
 //!
 //! Nothing is dropped in the dark: every decision is written down, shown as an update, and stays in the ledger.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use context::{
     Calibration, Entry, Event, Projection, Recorded,
     event::CompactionRecord,
     ledger::History,
 };
-use conversation::{Message, Record};
+use conversation::{Block, Body, Message, Record};
 use jiff::Timestamp;
 use model::{CacheWatch, ContextField};
 use serde_json::{Value, json};
@@ -183,6 +183,23 @@ impl Session {
             original: None,
         };
         self.decide(turn, Event::Remark, Some(entry));
+    }
+
+    /// The message, where the model still sees all of its results.
+    pub fn in_sight(&self, message: Uuid) -> Option<Arc<Message>> {
+        let state = self.state();
+        let found = state.thread.iter().rev().find(|known| known.uuid == message)?;
+        let Body::User { content } = &found.body else { return None };
+        let is_changed = |block: &Block| match block {
+            Block::ToolResult { tool_use_id, .. } => state.window.projection.is_changed(message, tool_use_id),
+            _ => false,
+        };
+        (!content.iter().any(is_changed)).then(|| Arc::clone(found))
+    }
+
+    /// Where long tool results are kept whole.
+    pub fn results_dir(&self) -> PathBuf {
+        self.project_dir().join(self.id.as_str()).join("tool-results")
     }
 
     /// Keeps what a resumed session goes on with.

@@ -32,7 +32,7 @@ struct Group {
 /// What the context would be large after it.
 pub(super) fn size(job: &Job<'_>, thread: &[Arc<Message>], plan: &Plan) -> u64 {
     let group = assemble(job, thread, plan, &[], Uuid::now_v7());
-    meter::size(job.session, job.opening, &group.thread)
+    job.opening.size(job.session, &group.thread)
 }
 
 pub(super) async fn commit(
@@ -57,10 +57,10 @@ pub(super) async fn commit(
     let opening = renewed.as_ref().map_or_else(|| job.opening.clone(), |(opening, _)| opening.clone());
     let restored = restore::attachments(job, thread, &plan).await;
     let mut group = assemble(job, thread, &plan, &restored, boundary);
-    let mut after = meter::size(session, &opening, &group.thread);
+    let mut after = opening.size(session, &group.thread);
     if after >= before && !restored.is_empty() {
         group = assemble(job, thread, &plan, &[], boundary);
-        after = meter::size(session, &opening, &group.thread);
+        after = opening.size(session, &group.thread);
     }
     if after >= before {
         let text = format!("the summary would not be shorter: {before} tokens before it, {after} after it");
