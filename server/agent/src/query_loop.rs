@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use conversation::{
     Block, Body, Flags, Message, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages,
 };
-use model::{ModelError, QuerySource, Request};
+use model::{ContextEdits, ModelError, QuerySource, Request};
 
 use crate::{
     attachments,
@@ -91,6 +91,8 @@ fn request(turn: &Turn) -> Request {
         max_tokens: spec.max_output_tokens.min(OUTPUT_TOKENS),
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 

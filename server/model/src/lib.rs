@@ -24,7 +24,9 @@ pub mod web_search;
 pub use catalogue::{ModelSpec, Prices};
 pub use event::{Delta, Event, EventStream, ModelError, Transient};
 pub use models::{Models, Resolved};
-pub use request::{QuerySource, Request, SystemBlock, ToolDefinition};
+pub use request::{
+    ClearToolUses, ContextEdits, Keep, QuerySource, Request, Supports, SystemBlock, ToolDefinition,
+};
 pub use web_search::SearchStep;
 
 use futures_util::future::BoxFuture;

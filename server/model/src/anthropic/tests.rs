@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 
 use super::{stream::Messages, *};
 use crate::{
-    Event, QuerySource, Transient,
+    ContextEdits, Event, QuerySource, Transient,
     test_server::{Reply, TestServer, Then},
     testing::{self, Outcome},
 };
@@ -84,6 +84,8 @@ fn request(model: &str) -> Request {
         max_tokens: 10,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::{QuerySource, SystemBlock};
+use crate::{ContextEdits, QuerySource, SystemBlock};
 
 fn request(messages: Vec<RequestMessage>) -> Request {
     Request {
@@ -16,6 +16,8 @@ fn request(messages: Vec<RequestMessage>) -> Request {
         max_tokens: 1024,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 
