@@ -106,7 +106,7 @@ async fn attempt(
                     round.offer(call);
                 }
             }
-            Event::Finished { stop_reason, usage } => {
+            Event::Finished { stop_reason, usage, .. } => {
                 let (id, model) = started.unwrap_or_default();
                 let (blocks, calls) = partial.take(&stop_reason);
                 return Ok(Response { id, model, blocks, calls, stop_reason, usage });

@@ -226,6 +226,8 @@ pub(crate) fn error_code(error: &model::ModelError) -> &'static str {
     match error {
         model::ModelError::Transient { .. } => "unavailable",
         model::ModelError::TooLong { .. } => "prompt_too_long",
+        model::ModelError::MediaTooLarge { .. } => "media_too_large",
+        model::ModelError::Unsupported { .. } => "bad_request",
         model::ModelError::Fatal { code, .. } => code,
     }
 }

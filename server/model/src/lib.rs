@@ -22,7 +22,7 @@ mod testing;
 pub mod web_search;
 
 pub use catalogue::{ModelSpec, Prices};
-pub use event::{Delta, Event, EventStream, ModelError, Transient};
+pub use event::{AppliedEdit, Delta, Event, EventStream, Field, ModelError, Transient};
 pub use models::{Models, Resolved};
 pub use request::{
     ClearToolUses, ContextEdits, Keep, QuerySource, Request, Supports, SystemBlock, ToolDefinition,
@@ -35,4 +35,10 @@ use futures_util::future::BoxFuture;
 pub trait Provider: Send + Sync {
     /// One attempt, without retries: those are the caller's, which must tell the user about each (see `retry`).
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>>;
+
+    /// What may be in [`Request::context_edits`] for this model. A server may refuse it all the same:
+    /// [`ModelError::Unsupported`].
+    fn supports(&self, _model: &str) -> Supports {
+        Supports::default()
+    }
 }

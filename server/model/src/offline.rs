@@ -59,7 +59,7 @@ fn respond(request: &Request) -> Vec<Event> {
         Step::Calls(calls) => (call(&mut events, &fingerprint, calls), StopReason::ToolUse),
     };
     usage.output_tokens = tokens(bytes);
-    events.push(Event::Finished { stop_reason, usage });
+    events.push(Event::Finished { stop_reason, usage, applied: Vec::new() });
     events
 }
 

@@ -162,7 +162,7 @@ async fn read(
                     text.push_str(&piece);
                 }
             }
-            Event::Finished { stop_reason, usage } => {
+            Event::Finished { stop_reason, usage, .. } => {
                 blocks.retain(|block| matches!(block, Block::Text { .. } | Block::Unknown(_)));
                 return Ok((blocks, stop_reason, usage));
             }
