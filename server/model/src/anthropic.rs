@@ -5,6 +5,8 @@ mod breakpoints;
 mod stream;
 mod wire;
 
+pub(crate) use self::breakpoints::{is_sent, system_is_sent};
+
 use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};

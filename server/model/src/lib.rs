@@ -3,9 +3,11 @@
 //! Never decides what to send (that is `context` and `agent`) and never runs a tool.
 
 pub mod anthropic;
+pub mod cache_watch;
 pub mod catalogue;
 pub mod event;
 mod failure;
+mod fnv;
 pub mod http;
 pub mod models;
 pub mod offline;
@@ -21,6 +23,7 @@ mod test_server;
 mod testing;
 pub mod web_search;
 
+pub use cache_watch::{Break, CacheWatch, Cause, Fingerprint};
 pub use catalogue::{ModelSpec, Prices};
 pub use event::{AppliedEdit, Delta, Event, EventStream, Field, ModelError, Transient};
 pub use models::{Models, Resolved};

@@ -41,7 +41,7 @@ pub(super) struct Breakpoints {
 
 /// Whether a block is sent at all: the API refuses text without a visible character and thinking that is not
 /// signed (another provider's, or of a stream that was cut).
-pub(super) fn is_sent(block: &Block) -> bool {
+pub(crate) fn is_sent(block: &Block) -> bool {
     match block {
         Block::Text { text } => !text.trim_ascii().is_empty(),
         Block::Thinking { signature, .. } => !signature.is_empty(),
@@ -53,7 +53,7 @@ pub(super) fn is_sent(block: &Block) -> bool {
     }
 }
 
-pub(super) fn system_is_sent(block: &SystemBlock) -> bool {
+pub(crate) fn system_is_sent(block: &SystemBlock) -> bool {
     !block.text.trim_ascii().is_empty()
 }
 
