@@ -5,6 +5,8 @@ mod breakpoints;
 mod stream;
 mod wire;
 
+pub(crate) use self::breakpoints::{is_sent, system_is_sent};
+
 use std::sync::Arc;
 
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -16,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    EventStream, ModelError, Provider, Request,
+    ContextEdits, EventStream, ModelError, Provider, Request, Supports,
     failure::{self, Origin},
     http::{self, Endpoint, Http, Patience},
     secret::Secret,
@@ -27,6 +29,7 @@ pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
 const VERSION: &str = "2023-06-01";
 const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
+const CONTEXT_MANAGEMENT_BETA: &str = "context-management-2025-06-27";
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -124,8 +127,11 @@ impl Anthropic {
     ) -> Result<Response, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
-        if request.model.ends_with(wire::LONG_CONTEXT_SUFFIX) {
-            headers.insert("anthropic-beta", HeaderValue::from_static(LONG_CONTEXT_BETA));
+        let betas = betas(request).join(",");
+        if !betas.is_empty()
+            && let Ok(betas) = HeaderValue::from_str(&betas)
+        {
+            headers.insert("anthropic-beta", betas);
         }
         let Some(credential) = &self.credential else { return Err(missing_key()) };
         let (name, value) = match credential {
@@ -148,6 +154,26 @@ impl Provider for Anthropic {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>> {
         self.start(request).boxed()
     }
+
+    /// `cache_edits` are not for everybody yet, and nothing says for whom.
+    fn supports(&self, model: &str) -> Supports {
+        Supports { context_management: manages_context(model), cache_edits: false }
+    }
+}
+
+/// What is asked for that is not in the API for everybody.
+fn betas(request: &Request) -> Vec<&'static str> {
+    let ContextEdits { clear_tool_uses, clear_thinking, cache_deletions: _ } = &request.context_edits;
+    let long_context = request.model.ends_with(wire::LONG_CONTEXT_SUFFIX).then_some(LONG_CONTEXT_BETA);
+    let manages_context = clear_tool_uses.is_some() || clear_thinking.is_some();
+    let context_management = manages_context.then_some(CONTEXT_MANAGEMENT_BETA);
+    long_context.into_iter().chain(context_management).collect()
+}
+
+/// "Claude 4 and later": the names before it begin with their number, or are not Claude's.
+fn manages_context(model: &str) -> bool {
+    let older = ["1", "2", "3", "instant"];
+    model.strip_prefix("claude-").is_some_and(|rest| !older.iter().any(|older| rest.starts_with(older)))
 }
 
 /// For a model of this provider and no key.

@@ -30,11 +30,19 @@ pub enum Event {
         index: usize,
     },
     /// Always last. A stream that ends without it was cut and yields [`ModelError::Transient`] instead.
-    /// `usage` is the whole response's.
+    /// `usage` is the whole response's; `applied` what the provider left out of the conversation, as it was asked to.
     Finished {
         stop_reason: StopReason,
         usage: Usage,
+        applied: Vec<AppliedEdit>,
     },
+}
+
+/// What came of a part of [`ContextEdits`](crate::ContextEdits).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AppliedEdit {
+    ClearedToolUses { tool_uses: u64, input_tokens: u64 },
+    ClearedThinking { turns: u64, input_tokens: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,10 +64,27 @@ pub enum ModelError {
     /// The request does not fit; make it smaller. `over_by` tokens, where the provider says so.
     #[error("{message}")]
     TooLong { message: String, over_by: Option<u64> },
+    /// An image or a PDF is too large; send the request without it.
+    #[error("{message}")]
+    MediaTooLarge { message: String },
+    /// The server does not know a field that not all have. Leave it out from now on, and ask again.
+    #[error("{message}")]
+    Unsupported { field: Field, message: String },
     /// Tell the user, in these words; trying again changes nothing. `code` is stable, for clients and tests:
     /// `auth`, `forbidden`, `model_not_found`, `bad_request`, `no_credit`, `protocol`.
     #[error("{message}")]
     Fatal { code: &'static str, message: String },
+}
+
+/// A part of [`ContextEdits`](crate::ContextEdits) that a server refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `clear_tool_uses` and `clear_thinking`.
+    ContextManagement,
+    /// `clear_thinking` alone: the model does not think, or not for us.
+    ClearThinking,
+    /// `cache_deletions`.
+    CacheEdits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::{ModelError, Transient, secret::Secret};
+use crate::{Field, ModelError, Transient, secret::Secret};
 
 /// Who was asked for what: a message names them.
 #[derive(Clone, Debug)]
@@ -166,6 +166,14 @@ impl Report {
         {
             return Some(Class::TooLong);
         }
+        if about_the_request && self.is_about_large_media() {
+            return Some(Class::MediaTooLarge);
+        }
+        if matches!(status, None | Some(400 | 422))
+            && let Some(field) = self.refused_field()
+        {
+            return Some(Class::Unsupported(field));
+        }
         let classes = [
             ("overloaded_error", Class::Overloaded),
             ("rate_limit_error", Class::RateLimited),
@@ -182,6 +190,28 @@ impl Report {
             Some(_) => by_kind.filter(|class| *class == Class::Overloaded),
             None => by_kind.or_else(|| is("invalid_request_error").then_some(Class::BadRequest)),
         }
+    }
+
+    /// `image exceeds 5 MB maximum`, `A maximum of 100 PDF pages may be provided`, `image_too_large` …
+    fn is_about_large_media(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+        let is_medium = says(&["image", "pdf"]);
+        let is_large = says(&["exceed", "too large", "too big", "maximum of", "too many"]);
+        (is_medium && is_large) || self.kinds.iter().any(|kind| kind == "image_too_large")
+    }
+
+    /// "A 400 that names the field."
+    fn refused_field(&self) -> Option<Field> {
+        const NAMES: [(&str, Field); 6] = [
+            ("clear_thinking", Field::ClearThinking),
+            ("context_management", Field::ContextManagement),
+            ("context-management", Field::ContextManagement),
+            ("clear_tool_uses", Field::ContextManagement),
+            ("cache_edits", Field::CacheEdits),
+            ("cache_reference", Field::CacheEdits),
+        ];
+        NAMES.into_iter().find(|(name, _)| self.message.contains(name)).map(|(_, field)| field)
     }
 
     fn is_about_the_model(&self) -> bool {
@@ -221,6 +251,8 @@ enum Class {
     NotFound,
     NoCredit,
     TooLong,
+    MediaTooLarge,
+    Unsupported(Field),
     BadRequest,
     RateLimited,
     Overloaded,
@@ -290,6 +322,16 @@ impl Class {
             Self::TooLong => ModelError::TooLong {
                 message: format!("the conversation is too long for {model}{status}{words}"),
                 over_by: report.over_by(),
+            },
+            Self::MediaTooLarge => ModelError::MediaTooLarge {
+                message: format!(
+                    "an image or a PDF is too large for {model}{status}{words}; make it smaller, send fewer pages, or \
+                     leave it out"
+                ),
+            },
+            Self::Unsupported(field) => ModelError::Unsupported {
+                field,
+                message: format!("{provider} refused the request{status}{words}"),
             },
             Self::BadRequest => {
                 let words = if words.is_empty() { ", without saying why" } else { words.as_str() };

@@ -3,9 +3,11 @@
 //! Never decides what to send (that is `context` and `agent`) and never runs a tool.
 
 pub mod anthropic;
+pub mod cache_watch;
 pub mod catalogue;
 pub mod event;
 mod failure;
+mod fnv;
 pub mod http;
 pub mod models;
 pub mod offline;
@@ -21,10 +23,13 @@ mod test_server;
 mod testing;
 pub mod web_search;
 
+pub use cache_watch::{Break, CacheWatch, Cause, Fingerprint};
 pub use catalogue::{ModelSpec, Prices};
-pub use event::{Delta, Event, EventStream, ModelError, Transient};
+pub use event::{AppliedEdit, Delta, Event, EventStream, Field, ModelError, Transient};
 pub use models::{Models, Resolved};
-pub use request::{QuerySource, Request, SystemBlock, ToolDefinition};
+pub use request::{
+    ClearToolUses, ContextEdits, Keep, QuerySource, Request, Supports, SystemBlock, ToolDefinition,
+};
 pub use web_search::SearchStep;
 
 use futures_util::future::BoxFuture;
@@ -33,4 +38,10 @@ use futures_util::future::BoxFuture;
 pub trait Provider: Send + Sync {
     /// One attempt, without retries: those are the caller's, which must tell the user about each (see `retry`).
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ModelError>>;
+
+    /// What may be in [`Request::context_edits`] for this model. A server may refuse it all the same:
+    /// [`ModelError::Unsupported`].
+    fn supports(&self, _model: &str) -> Supports {
+        Supports::default()
+    }
 }

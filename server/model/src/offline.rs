@@ -23,7 +23,7 @@ use self::{
     plan::{Step, ToolCall},
     situation::Situation,
 };
-use crate::{Delta, Event, EventStream, ModelError, Provider, Request};
+use crate::{Delta, Event, EventStream, ModelError, Provider, Request, fnv::Fnv};
 
 #[derive(Debug, Default)]
 pub struct Offline;
@@ -59,7 +59,7 @@ fn respond(request: &Request) -> Vec<Event> {
         Step::Calls(calls) => (call(&mut events, &fingerprint, calls), StopReason::ToolUse),
     };
     usage.output_tokens = tokens(bytes);
-    events.push(Event::Finished { stop_reason, usage });
+    events.push(Event::Finished { stop_reason, usage, applied: Vec::new() });
     events
 }
 
@@ -128,24 +128,13 @@ fn block_bytes(block: &Block) -> usize {
 
 /// Names the response after its request: the same conversation gives the same bytes.
 fn fingerprint(request: &Request) -> String {
-    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    hash.add(request.source.as_str());
+    let mut hash = Fnv::new();
+    hash.add(request.source.as_str().as_bytes());
     for block in request.system.iter() {
-        hash.add(&block.text);
+        hash.add(block.text.as_bytes());
     }
-    // Serialising what was deserialised from JSON does not fail; and if it did, only an id would be shorter.
-    hash.add(&serde_json::to_string(&request.messages).unwrap_or_default());
-    format!("{:016x}", hash.0)
-}
-
-struct Fnv(u64);
-
-impl Fnv {
-    fn add(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+    hash.add_json(&request.messages);
+    format!("{:016x}", hash.value())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use conversation::{Block, RequestMessage, Role, Usage};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
-use crate::{Delta, Event, ModelError, Provider, QuerySource, Request, SystemBlock, Transient};
+use crate::{ContextEdits, Delta, Event, ModelError, Provider, QuerySource, Request, SystemBlock, Transient};
 
 pub struct SideQuery {
     pub model: String,
@@ -27,6 +27,8 @@ pub async fn ask(provider: &dyn Provider, query: SideQuery) -> Result<(String, U
         max_tokens: query.max_tokens,
         output_schema: query.schema,
         source: query.source,
+        shared: None,
+        context_edits: ContextEdits::default(),
     };
     match read(provider, request.clone()).await {
         Err(ModelError::Fatal { code: "bad_request", message })

@@ -59,7 +59,10 @@ impl Outcome {
                     Delta::Citation(citation) => writeln!(out, "{index} citation {citation}"),
                 },
                 Event::BlockFinished { index } => writeln!(out, "{index} ends"),
-                Event::Finished { stop_reason, usage } => writeln!(out, "finished {stop_reason:?} {usage:?}"),
+                Event::Finished { stop_reason, usage, applied } => {
+                    let edits: String = applied.iter().map(|edit| format!(" {edit:?}")).collect();
+                    writeln!(out, "finished {stop_reason:?} {usage:?}{edits}")
+                }
             }
             .unwrap();
         }
@@ -70,6 +73,10 @@ impl Outcome {
             }
             Some(ModelError::TooLong { message, over_by }) => {
                 writeln!(out, "TooLong {over_by:?}: {message}").unwrap();
+            }
+            Some(ModelError::MediaTooLarge { message }) => writeln!(out, "MediaTooLarge: {message}").unwrap(),
+            Some(ModelError::Unsupported { field, message }) => {
+                writeln!(out, "Unsupported {field:?}: {message}").unwrap();
             }
             Some(ModelError::Fatal { code, message }) => writeln!(out, "{code}: {message}").unwrap(),
             None => {}

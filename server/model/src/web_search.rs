@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Delta, Event, ModelError, Provider, QuerySource, Request, SystemBlock, ToolDefinition,
+    ContextEdits, Delta, Event, ModelError, Provider, QuerySource, Request, SystemBlock, ToolDefinition,
     catalogue::{ANTHROPIC, ModelSpec},
 };
 
@@ -130,6 +130,8 @@ pub async fn search(
             max_tokens: MAX_TOKENS,
             output_schema: None,
             source: QuerySource::WebSearch,
+            shared: None,
+            context_edits: ContextEdits::default(),
         };
         let (blocks, stop_reason, usage) = read(provider, request, &mut on_step).await?;
         found.usage += usage;
@@ -160,7 +162,7 @@ async fn read(
                     text.push_str(&piece);
                 }
             }
-            Event::Finished { stop_reason, usage } => {
+            Event::Finished { stop_reason, usage, .. } => {
                 blocks.retain(|block| matches!(block, Block::Text { .. } | Block::Unknown(_)));
                 return Ok((blocks, stop_reason, usage));
             }

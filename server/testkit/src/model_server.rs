@@ -73,8 +73,11 @@ impl RecordedRequest {
 }
 
 /// On whose behalf a request was made. The wire does not say, so it is read off the content: whoever has tools is the
-/// main loop; side queries are known by their system prompt.
+/// main loop, unless a directive makes it a fork; side queries are known by their system prompt.
 pub fn role_of(body: &Value) -> String {
+    if let Some(kind) = fork_kind(body) {
+        return kind;
+    }
     let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let system = all_text(&body["system"]).to_lowercase();
     let side_queries = [("recall", "you choose which notes"), ("title", "title")];
@@ -82,6 +85,15 @@ pub fn role_of(body: &Value) -> String {
         Some((role, _)) => (*role).to_owned(),
         None => "main".to_owned(),
     }
+}
+
+/// What the line says that marks a fork's directive: `<reverie-fork kind="compact">`. Results of tools do not count.
+fn fork_kind(body: &Value) -> Option<String> {
+    let messages = body["messages"].as_array()?;
+    let user = messages.iter().rev().filter(|message| message["role"] == "user");
+    let blocks = user.filter_map(|message| message["content"].as_array()).flatten();
+    let mut lines = blocks.filter_map(|block| block["text"].as_str()).flat_map(str::lines);
+    lines.find_map(|line| Some(line.strip_prefix("<reverie-fork kind=\"")?.split_once("\">")?.0.to_owned()))
 }
 
 /// Says whether a reply is meant for a request.
@@ -274,7 +286,11 @@ async fn messages(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMa
     if let Some(refusal) = shared.refusal(&request, Wire::Anthropic) {
         return refusal;
     }
-    let findings = validate_request(&request.body);
+    let mut findings = validate_request(&request.body);
+    let betas = request.header("anthropic-beta").unwrap_or_default();
+    if !request.body["context_management"].is_null() && !betas.contains("context-management-2025-06-27") {
+        findings.push("context_management: Extra inputs are not permitted".to_owned());
+    }
     if !findings.is_empty() {
         return shared.problem(format!("an invalid request: {}", findings.join("; ")));
     }
@@ -392,6 +408,7 @@ impl Shared {
                     model: request.body["model"].as_str().unwrap_or_default(),
                     stop_reason: stop_reason.as_deref().unwrap_or_else(|| natural_stop_reason(&blocks)),
                     blocks: &blocks,
+                    applied_edits: reply.applied_edits.as_ref(),
                     usage: usage.to_json(output.div_ceil(4) as u64),
                 };
                 match wire {

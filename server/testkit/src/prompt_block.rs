@@ -3,6 +3,8 @@
 //! Owns the flattening and the size of a block; what the list means for the cache is `prompt_cache`'s, how it
 //! looks on paper is `layout`'s.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 /// How long a cache entry lives without being read.
@@ -22,9 +24,12 @@ pub enum Section {
 #[derive(Clone, Debug)]
 pub struct PromptBlock {
     pub section: Section,
-    /// As sent, with `cache_control` taken out. Text given as a plain string has become a text block.
+    /// As sent, with `cache_control` and `cache_reference` taken out. Text given as a plain string has become a text
+    /// block.
     pub value: Value,
     pub breakpoint: Option<Ttl>,
+    /// Deleted in the cache by a block of `cache_edits`: still a part of the prefix, but the model does not see it.
+    pub deleted: bool,
 }
 
 impl PromptBlock {
@@ -33,8 +38,16 @@ impl PromptBlock {
         self.value.to_string()
     }
 
-    /// Four bytes of JSON make a token here, rounded up.
+    /// A word to the cache rather than to the model.
+    pub fn is_edit(&self) -> bool {
+        self.value["type"] == "cache_edits"
+    }
+
+    /// Four bytes of JSON make a token here, rounded up. What the model does not see, nobody pays for.
     pub fn tokens(&self) -> u64 {
+        if self.deleted || self.is_edit() {
+            return 0;
+        }
         self.json().len().div_ceil(4) as u64
     }
 }
@@ -54,6 +67,14 @@ pub fn prompt_blocks(body: &Value) -> Vec<PromptBlock> {
     if let (Some(ttl), Some(last)) = (ttl_of(&body["cache_control"]), blocks.last_mut()) {
         last.breakpoint = Some(ttl);
     }
+    let edits =
+        blocks.iter().filter(|block| block.is_edit()).filter_map(|block| block.value["edits"].as_array());
+    let deleted: HashSet<String> =
+        edits.flatten().filter_map(|edit| edit["cache_reference"].as_str()).map(str::to_owned).collect();
+    for block in &mut blocks {
+        let id = block.value["tool_use_id"].as_str();
+        block.deleted = id.is_some_and(|id| deleted.contains(id));
+    }
     blocks
 }
 
@@ -61,7 +82,7 @@ fn push_content(blocks: &mut Vec<PromptBlock>, section: &Section, content: &Valu
     match content {
         Value::String(text) => {
             let value = serde_json::json!({ "type": "text", "text": text });
-            blocks.push(PromptBlock { section: section.clone(), value, breakpoint: None });
+            blocks.push(PromptBlock { section: section.clone(), value, breakpoint: None, deleted: false });
         }
         Value::Array(items) => blocks.extend(items.iter().map(|item| prompt_block(section.clone(), item))),
         _ => {}
@@ -72,8 +93,9 @@ fn prompt_block(section: Section, block: &Value) -> PromptBlock {
     let mut value = block.clone();
     if let Some(fields) = value.as_object_mut() {
         fields.shift_remove("cache_control");
+        fields.shift_remove("cache_reference");
     }
-    PromptBlock { section, value, breakpoint: ttl_of(&block["cache_control"]) }
+    PromptBlock { section, value, breakpoint: ttl_of(&block["cache_control"]), deleted: false }
 }
 
 fn ttl_of(cache_control: &Value) -> Option<Ttl> {

@@ -3,7 +3,8 @@
 //! The rules, as documented: a prefix runs tools → system → messages; entries are written only at `cache_control`
 //! breakpoints, at most four a request; each breakpoint looks back over at most 20 blocks, itself included, for
 //! an entry that an earlier request wrote; a prefix under 1,024 tokens is never cached; an entry lives 5 minutes or
-//! 1 hour after its last use; one-hour breakpoints come before five-minute ones. Tokens are bytes / 4 (see
+//! 1 hour after its last use; one-hour breakpoints come before five-minute ones. Blocks of `cache_edits` and the
+//! references in results are no part of a prefix, and what they delete counts nothing. Tokens are bytes / 4 (see
 //! [`PromptBlock::tokens`]), so every figure can be checked by hand.
 
 use std::{
@@ -274,7 +275,9 @@ fn prefixes(body: &Value, blocks: &[PromptBlock]) -> Vec<Prefix> {
             }
         }
         previous = Some(&block.section);
-        block.json().hash(&mut hasher);
+        if !block.is_edit() {
+            block.json().hash(&mut hasher);
+        }
         tokens += block.tokens();
         prefixes.push(Prefix { hash: hasher.clone().finish(), tokens });
     }

@@ -1,6 +1,8 @@
 //! What the Messages API refuses in a request. The scripted server answers 400 with these findings, so that every test
 //! that sends a request also checks its shape.
 
+mod edits;
+
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -34,7 +36,8 @@ const BLOCKS: &[(&str, &[&str], &[&str])] = &[
     ("thinking", &["thinking", "signature"], &[]),
     ("redacted_thinking", &["data"], &[]),
     ("tool_use", &["id", "name", "input"], &["caller"]),
-    ("tool_result", &["tool_use_id"], &["content", "is_error"]),
+    ("tool_result", &["tool_use_id"], &["content", "is_error", "cache_reference"]),
+    ("cache_edits", &["edits"], &[]),
     ("image", &["source"], &[]),
     ("document", &["source"], &["title", "context", "citations"]),
 ];
@@ -57,6 +60,7 @@ pub fn validate_request(body: &Value) -> Vec<String> {
     check_tools(body, &mut findings);
     check_system(body, &mut findings);
     check_messages(body, &mut findings);
+    edits::check(body, &mut findings);
     let breakpoints = count_breakpoints(body);
     if breakpoints > MAX_BREAKPOINTS {
         findings.push(format!(
@@ -207,7 +211,7 @@ fn check_results(message: &Value, place: &str, calls: &[&str], findings: &mut Ve
 fn check_side(message: &Value, block: &Value, place: &str, findings: &mut Vec<String>) {
     let only_side = match block["type"].as_str() {
         Some("tool_use" | "thinking" | "redacted_thinking") => "assistant",
-        Some("tool_result" | "image" | "document") => "user",
+        Some("tool_result" | "image" | "document" | "cache_edits") => "user",
         _ => return,
     };
     if message["role"] != only_side {
@@ -245,7 +249,7 @@ fn check_block(block: &Value, place: &str, findings: &mut Vec<String>) {
             findings.push(format!("{place}.input: must be an object"));
         }
         "tool_result" => check_result_content(block, place, findings),
-        "thinking" | "redacted_thinking" if !block["cache_control"].is_null() => {
+        "thinking" | "redacted_thinking" | "cache_edits" if !block["cache_control"].is_null() => {
             findings.push(format!("{place}.cache_control: not allowed on {kind} blocks"));
         }
         _ => {}

@@ -20,6 +20,9 @@
 //! it, an entry can lie between the two where neither sees it: a turn that was cancelled after its request, whose
 //! message then grew by a new prompt with many mentions. So one more mark goes [`LOOK_BACK`] blocks before the
 //! end, where the reach of (4) stops, and "the static-system breakpoint yields".
+//!
+//! A fork of several rounds is marked in the same way. One of a single request marks where the parent's last request
+//! ended in place of (3), and has no (4): it reads the parent's prefix, and nobody would read what it wrote.
 
 use conversation::{Block, RequestMessage, Role};
 
@@ -38,7 +41,7 @@ pub(super) struct Breakpoints {
 
 /// Whether a block is sent at all: the API refuses text without a visible character and thinking that is not
 /// signed (another provider's, or of a stream that was cut).
-pub(super) fn is_sent(block: &Block) -> bool {
+pub(crate) fn is_sent(block: &Block) -> bool {
     match block {
         Block::Text { text } => !text.trim_ascii().is_empty(),
         Block::Thinking { signature, .. } => !signature.is_empty(),
@@ -50,7 +53,7 @@ pub(super) fn is_sent(block: &Block) -> bool {
     }
 }
 
-pub(super) fn system_is_sent(block: &SystemBlock) -> bool {
+pub(crate) fn system_is_sent(block: &SystemBlock) -> bool {
     !block.text.trim_ascii().is_empty()
 }
 
@@ -64,8 +67,13 @@ impl Breakpoints {
         let system_end = request.system.iter().rposition(system_is_sent);
 
         let flat = Flat::new(&request.messages);
-        let end = flat.last_markable(flat.blocks.len());
-        let previous = previous_end(&request.messages, &flat).filter(|previous| Some(*previous) != end);
+        let one_shot = request.source.is_one_shot();
+        let end = flat.last_markable(flat.blocks.len()).filter(|_| !one_shot);
+        let parents_end =
+            request.shared.filter(|_| one_shot).and_then(|blocks| flat.last_markable_of(blocks));
+        let previous = parents_end
+            .or_else(|| previous_end(&request.messages, &flat))
+            .filter(|previous| Some(*previous) != end);
         let shared_opening = if previous.is_none() { opening(&request.messages, &flat) } else { None };
         let intermediate = match (previous, end) {
             (Some(previous), Some(end)) if end - previous >= LOOK_BACK => {
@@ -113,6 +121,8 @@ struct Flat {
 struct FlatBlock {
     /// Message and block.
     place: (usize, usize),
+    /// Among all blocks, those included that are not sent.
+    number: usize,
     /// "Thinking blocks cannot be cached directly"; what we do not know may not take the mark either.
     markable: bool,
 }
@@ -120,6 +130,7 @@ struct FlatBlock {
 impl Flat {
     fn new(messages: &[RequestMessage]) -> Self {
         let mut blocks = Vec::with_capacity(messages.len() * 2);
+        let mut number = 0;
         for (message_index, message) in messages.iter().enumerate() {
             for (block_index, block) in message.content.iter().enumerate() {
                 if is_sent(block) {
@@ -127,8 +138,9 @@ impl Flat {
                         block,
                         Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::Unknown(_)
                     );
-                    blocks.push(FlatBlock { place: (message_index, block_index), markable });
+                    blocks.push(FlatBlock { place: (message_index, block_index), number, markable });
                 }
+                number += 1;
             }
         }
         Self { blocks }
@@ -137,6 +149,11 @@ impl Flat {
     /// The position after the message's last block.
     fn end_of(&self, message: usize) -> usize {
         self.blocks.partition_point(|block| block.place.0 <= message)
+    }
+
+    /// The last position among the request's first `blocks`, those included that are not sent.
+    fn last_markable_of(&self, blocks: usize) -> Option<usize> {
+        self.last_markable(self.blocks.partition_point(|block| block.number < blocks))
     }
 
     /// The last position before `end` that can be marked.

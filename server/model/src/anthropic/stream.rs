@@ -8,8 +8,9 @@ use conversation::{Block, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::wire;
 use crate::{
-    Delta, Event, ModelError,
+    AppliedEdit, Delta, Event, ModelError,
     failure::{self, Origin},
     sse::{Decoder, Progress},
 };
@@ -19,6 +20,7 @@ pub(super) struct Messages {
     started: bool,
     usage: Usage,
     stop_reason: Option<StopReason>,
+    applied: Vec<AppliedEdit>,
     /// Blocks that have started and not finished.
     open: BTreeMap<usize, Open>,
     /// All blocks below this have started.
@@ -48,6 +50,7 @@ impl Messages {
             started: false,
             usage: Usage::default(),
             stop_reason: None,
+            applied: Vec::new(),
             open: BTreeMap::new(),
             next_index: 0,
             called_tool: false,
@@ -56,6 +59,14 @@ impl Messages {
 
     fn senseless(&self, what: &str) -> ModelError {
         self.origin.broken_stream(&format!("makes no sense: {what}"))
+    }
+
+    /// Like the counts of the usage, what was applied is repeated: the last word holds.
+    fn note_edits(&mut self, report: Option<&Value>) {
+        let edits = report.and_then(|report| report.get("applied_edits")).and_then(Value::as_array);
+        if let Some(edits) = edits.filter(|edits| !edits.is_empty()) {
+            self.applied = edits.iter().filter_map(applied_edit).collect();
+        }
     }
 
     fn start_block(
@@ -192,6 +203,7 @@ impl Decoder for Messages {
                 }
                 self.started = true;
                 message.usage.merge_into(&mut self.usage);
+                self.note_edits(message.context_management.as_ref());
                 events.push_back(Event::Started { id: message.id, model: message.model, usage: self.usage });
             }
             WireEvent::ContentBlockStart { index, content_block } => {
@@ -199,7 +211,8 @@ impl Decoder for Messages {
             }
             WireEvent::ContentBlockDelta { index, delta } => self.extend_block(index, delta, events)?,
             WireEvent::ContentBlockStop { index } => self.finish_block(index, events)?,
-            WireEvent::MessageDelta { delta, usage } => {
+            WireEvent::MessageDelta { delta, usage, context_management } => {
+                self.note_edits(context_management.as_ref());
                 self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
                 usage.unwrap_or_default().merge_into(&mut self.usage);
             }
@@ -210,7 +223,8 @@ impl Decoder for Messages {
                 let said = self.stop_reason.take();
                 let implied = if self.called_tool { StopReason::ToolUse } else { StopReason::EndTurn };
                 let stop_reason = said.unwrap_or(implied);
-                events.push_back(Event::Finished { stop_reason, usage: self.usage });
+                let applied = std::mem::take(&mut self.applied);
+                events.push_back(Event::Finished { stop_reason, usage: self.usage, applied });
                 return Ok(Progress::Finished);
             }
             WireEvent::Error(report) => return Err(failure::from_report(&self.origin, &report)),
@@ -221,6 +235,21 @@ impl Decoder for Messages {
 
     fn end(&mut self, why: ModelError, _events: &mut VecDeque<Event>) -> Result<(), ModelError> {
         Err(why)
+    }
+}
+
+/// `None` for an edit that nobody asked for.
+fn applied_edit(edit: &Value) -> Option<AppliedEdit> {
+    let count = |name: &str| edit.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let input_tokens = count("cleared_input_tokens");
+    match edit.get("type").and_then(Value::as_str)? {
+        wire::CLEAR_TOOL_USES => {
+            Some(AppliedEdit::ClearedToolUses { tool_uses: count("cleared_tool_uses"), input_tokens })
+        }
+        wire::CLEAR_THINKING => {
+            Some(AppliedEdit::ClearedThinking { turns: count("cleared_thinking_turns"), input_tokens })
+        }
+        _ => None,
     }
 }
 
@@ -258,6 +287,7 @@ enum WireEvent {
         #[serde(default)]
         delta: WireMessageDelta,
         usage: Option<WireUsage>,
+        context_management: Option<Value>,
     },
     MessageStop,
     Error(Value),
@@ -272,6 +302,7 @@ struct WireMessage {
     id: String,
     model: String,
     usage: WireUsage,
+    context_management: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]

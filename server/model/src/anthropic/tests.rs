@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 
 use super::{stream::Messages, *};
 use crate::{
-    Event, QuerySource, Transient,
+    ClearToolUses, ContextEdits, Event, Keep, QuerySource, Transient,
     test_server::{Reply, TestServer, Then},
     testing::{self, Outcome},
 };
@@ -84,6 +84,8 @@ fn request(model: &str) -> Request {
         max_tokens: 10,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 
@@ -130,6 +132,62 @@ async fn the_request_on_the_wire() {
         content-length: 165
 
         {"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#]].assert_eq(&requests.replace(&format!("reverie/{version}"), "reverie/VERSION"));
+}
+
+#[tokio::test]
+async fn betas_are_joined() {
+    let server = TestServer::start(vec![Reply::stream(&fixture("text.sse"), Then::Close)]).await;
+    let provider = provider(&server, Patience::default());
+    let edits = [
+        ContextEdits { clear_tool_uses: Some(ClearToolUses::default()), ..ContextEdits::default() },
+        ContextEdits { clear_thinking: Some(Keep::All), ..ContextEdits::default() },
+        ContextEdits { cache_deletions: vec!["t".to_owned()], ..ContextEdits::default() },
+    ];
+    let mut seen = Vec::new();
+    for context_edits in edits {
+        for model in ["claude-sonnet-4-5", "claude-sonnet-4-5[1m]"] {
+            let request = Request { context_edits: context_edits.clone(), ..request(model) };
+            testing::collect(provider.stream(request).await).await;
+        }
+    }
+    for request in server.requests() {
+        let header = request.lines().find_map(|line| line.strip_prefix("anthropic-beta: "));
+        seen.push(header.unwrap_or("none").to_owned());
+    }
+    assert_eq!(
+        seen,
+        [
+            "context-management-2025-06-27",
+            "context-1m-2025-08-07,context-management-2025-06-27",
+            "context-management-2025-06-27",
+            "context-1m-2025-08-07,context-management-2025-06-27",
+            "none",
+            "context-1m-2025-08-07",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_context_is_managed_from_claude_4_on() {
+    let server = TestServer::start(Vec::new()).await;
+    let provider = provider(&server, Patience::default());
+    let supported = |model: &str| provider.supports(model).context_management;
+    for model in ["claude-sonnet-4-20250514", "claude-opus-4-1", "claude-haiku-5-5[1m]", "claude-opus-9"] {
+        assert!(supported(model), "{model}");
+    }
+    for model in ["claude-3-7-sonnet-20250219", "claude-3-haiku", "claude-2.1", "claude-instant-1", "private"]
+    {
+        assert!(!supported(model), "{model}");
+    }
+    assert!(!provider.supports("claude-sonnet-4-5").cache_edits);
+}
+
+#[tokio::test]
+async fn a_server_without_the_field_names_it() {
+    let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}"#;
+    expect![[r#"
+        Unsupported ContextManagement: anthropic refused the request (400): context_management: Extra inputs are not permitted
+    "#]].assert_eq(&answer(Reply::status(400, "content-type: application/json\r\n", body)).await);
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! A request as the Messages API wants it, written straight into bytes: no copy of the conversation is made.
 //!
+//! What the provider is to leave out is in `edits`.
+//!
 //! The order of keys is fixed and nothing depends on anything but the request: same request, same bytes.
+
+mod edits;
 
 use std::borrow::Cow;
 
@@ -8,34 +12,39 @@ use conversation::{Block, RequestMessage, ResultContent, Role};
 use serde::{Serialize, Serializer, ser::SerializeMap as _, ser::SerializeSeq as _};
 use serde_json::{Map, Value};
 
+pub(super) use self::edits::{CLEAR_THINKING, CLEAR_TOOL_USES};
+use self::edits::{CacheEdit, ContextManagement, Deletions};
 use super::breakpoints::{Breakpoints, is_sent, system_is_sent};
-use crate::{Request, ToolDefinition};
+use crate::{ContextEdits, Request, ToolDefinition};
 
 /// The suffix of a model's name that asks for the window of a million tokens; not a part of the name.
 pub(super) const LONG_CONTEXT_SUFFIX: &str = "[1m]";
 
 /// The body of `POST /v1/messages`.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    write(request, Some(request.max_tokens), Some(true))
+    write(request, &request.context_edits, Some(request.max_tokens), Some(true))
 }
 
-/// The body of `POST /v1/messages/count_tokens`.
+/// The body of `POST /v1/messages/count_tokens`: all of the conversation is counted.
 pub(super) fn count_body(request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    write(request, None, None)
+    write(request, &ContextEdits::default(), None, None)
 }
 
 fn write(
     request: &Request,
+    edits: &ContextEdits,
     max_tokens: Option<u64>,
     stream: Option<bool>,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let marks = Breakpoints::of(request);
+    let deletions = Deletions::of(edits, &request.messages);
     let body = Body {
         model: request.model.strip_suffix(LONG_CONTEXT_SUFFIX).unwrap_or(&request.model),
         max_tokens,
         tools: &request.tools,
         system: System { request, marks: &marks },
-        messages: Messages { messages: &request.messages, marks: &marks },
+        messages: Messages { messages: &request.messages, marks: &marks, deletions: &deletions },
+        context_management: ContextManagement::of(edits),
         output_config: request.output_schema.as_ref().map(OutputConfig::of),
         stream,
     };
@@ -67,6 +76,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "System::is_empty")]
     system: System<'a>,
     messages: Messages<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_management: Option<ContextManagement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +156,7 @@ impl Serialize for System<'_> {
 struct Messages<'a> {
     messages: &'a [RequestMessage],
     marks: &'a Breakpoints,
+    deletions: &'a Deletions<'a>,
 }
 
 impl Serialize for Messages<'_> {
@@ -159,7 +171,13 @@ impl Serialize for Messages<'_> {
             let trims = index == last && message.role == Role::Assistant;
             sequence.serialize_element(&WireMessage {
                 role: message.role,
-                content: Content { index, blocks: &message.content, marks: self.marks, trims },
+                content: Content {
+                    index,
+                    blocks: &message.content,
+                    marks: self.marks,
+                    deletions: self.deletions,
+                    trims,
+                },
             })?;
         }
         sequence.end()
@@ -176,6 +194,7 @@ struct Content<'a> {
     index: usize,
     blocks: &'a [Block],
     marks: &'a Breakpoints,
+    deletions: &'a Deletions<'a>,
     trims: bool,
 }
 
@@ -183,10 +202,13 @@ impl Serialize for Content<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let blocks = self.blocks.iter().enumerate().filter(|(_, block)| is_sent(block));
         let trimmed = self.blocks.iter().rposition(is_sent).filter(|_| self.trims);
-        serializer.collect_seq(blocks.map(|(index, block)| {
+        let sent = blocks.map(|(index, block)| {
             let marked = self.marks.messages.contains(&(self.index, index));
-            WireBlock::new(block, marked, trimmed == Some(index))
-        }))
+            WireBlock::new(block, marked, trimmed == Some(index)).referred_to(self.deletions)
+        });
+        // Behind the marked blocks: the next request, where it stands in another message, finds what they cached.
+        let edits = self.deletions.edits_behind(self.index).map(|edits| WireBlock::CacheEdits { edits });
+        serializer.collect_seq(sent.chain(edits))
     }
 }
 
@@ -219,6 +241,8 @@ enum WireBlock<'a> {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
+        cache_reference: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
     Image {
@@ -230,6 +254,9 @@ enum WireBlock<'a> {
         source: &'a Value,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
+    },
+    CacheEdits {
+        edits: Vec<CacheEdit<'a>>,
     },
     #[serde(untagged)]
     Unknown(Unmarked<'a>),
@@ -251,12 +278,21 @@ impl<'a> WireBlock<'a> {
                 tool_use_id: tool_use_id(id),
                 content: ToolResult::new(content),
                 is_error: *is_error,
+                cache_reference: None,
                 cache_control,
             },
             Block::Image { source } => Self::Image { source, cache_control },
             Block::Document { source } => Self::Document { source, cache_control },
             Block::Unknown(value) => Self::Unknown(Unmarked(value)),
         }
+    }
+
+    /// With the name by which an edit refers to it.
+    fn referred_to(mut self, deletions: &Deletions<'_>) -> Self {
+        if let Self::ToolResult { tool_use_id, cache_reference, .. } = &mut self {
+            *cache_reference = deletions.contains(tool_use_id).then(|| tool_use_id.clone());
+        }
+        self
     }
 }
 

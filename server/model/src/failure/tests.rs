@@ -23,6 +23,8 @@ fn print(error: &ModelError) -> String {
             format!("{kind:?}{wait}: {message}")
         }
         ModelError::TooLong { message, over_by } => format!("TooLong {over_by:?}: {message}"),
+        ModelError::MediaTooLarge { message } => format!("MediaTooLarge: {message}"),
+        ModelError::Unsupported { field, message } => format!("Unsupported {field:?}: {message}"),
         ModelError::Fatal { code, message } => format!("{code}: {message}"),
     }
 }
@@ -150,6 +152,127 @@ fn openai_statuses() {
             no_credit: the account at http://127.0.0.1:11434 has no credit left (429): You exceeded your current quota; add credit, or use another key or model
             RateLimited: openai limits the rate of requests (429): Rate limit reached
         "#]],
+    );
+}
+
+fn refused(provider: &'static str, status: u16, messages: &[&str], expected: Expect) {
+    let mut out = String::new();
+    for message in messages {
+        let body = json!({"error": {"type": "invalid_request_error", "message": message}}).to_string();
+        writeln!(out, "{}", print(&from_status(&origin(provider), status, None, &body))).unwrap();
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn images_and_pdfs_that_are_too_large() {
+    refused(
+        "anthropic",
+        400,
+        &[
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6083284 bytes > 5242880 bytes",
+            "messages.12.content.0.tool_result.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
+            "messages.9.content.57.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+            "messages.0.content.0.document.source.base64.data: A maximum of 100 PDF pages may be provided.",
+            "messages.0.content.0: Could not process image",
+        ],
+        expect![[r#"
+            MediaTooLarge: an image or a PDF is too large for some-model (400): messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6083284 bytes > 5242880 bytes; make it smaller, send fewer pages, or leave it out
+            MediaTooLarge: an image or a PDF is too large for some-model (400): messages.12.content.0.tool_result.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels; make it smaller, send fewer pages, or leave it out
+            MediaTooLarge: an image or a PDF is too large for some-model (400): messages.9.content.57.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels; make it smaller, send fewer pages, or leave it out
+            MediaTooLarge: an image or a PDF is too large for some-model (400): messages.0.content.0.document.source.base64.data: A maximum of 100 PDF pages may be provided; make it smaller, send fewer pages, or leave it out
+            bad_request: anthropic refused the request (400): messages.0.content.0: Could not process image
+        "#]],
+    );
+    refused(
+        "openai",
+        400,
+        &[
+            "Image size is 25.1MB, which exceeds the allowed limit of 20.0MB.",
+            "Too many images in request. Max is 10.",
+            "Invalid image data.",
+        ],
+        expect![[r#"
+            MediaTooLarge: an image or a PDF is too large for some-model (400): Image size is 25.1MB, which exceeds the allowed limit of 20.0MB; make it smaller, send fewer pages, or leave it out
+            MediaTooLarge: an image or a PDF is too large for some-model (400): Too many images in request. Max is 10; make it smaller, send fewer pages, or leave it out
+            bad_request: openai refused the request (400): Invalid image data
+        "#]],
+    );
+    check(
+        "openai",
+        &[(
+            400,
+            r#"{"error":{"message":"The image cannot be used.","type":"image_generation_user_error","code":"image_too_large"}}"#,
+        )],
+        expect![[r#"
+            MediaTooLarge: an image or a PDF is too large for some-model (400): The image cannot be used; make it smaller, send fewer pages, or leave it out
+        "#]],
+    );
+}
+
+#[test]
+fn a_request_of_too_many_bytes_or_tokens_is_too_long_whatever_is_in_it() {
+    let too_large = r#"{"type":"error","error":{"type":"request_too_large","message":"Request too large: images exceed the limit"}}"#;
+    check(
+        "anthropic",
+        &[(413, too_large), (413, ""), (413, "<html>Request Entity Too Large</html>")],
+        expect![[r#"
+            TooLong None: the conversation is too long for some-model (413): Request too large: images exceed the limit
+            TooLong None: the conversation is too long for some-model (413)
+            TooLong None: the conversation is too long for some-model (413)
+        "#]],
+    );
+    refused(
+        "anthropic",
+        400,
+        &[
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "prompt is too long: 1,210,000 tokens > 1,000,000 maximum",
+            "prompt is too long",
+            "Prompt is too long > see the documentation",
+        ],
+        expect![[r#"
+            TooLong Some(10000): the conversation is too long for some-model (400): prompt is too long: 210000 tokens > 200000 maximum
+            TooLong Some(210000): the conversation is too long for some-model (400): prompt is too long: 1,210,000 tokens > 1,000,000 maximum
+            TooLong None: the conversation is too long for some-model (400): prompt is too long
+            TooLong None: the conversation is too long for some-model (400): Prompt is too long > see the documentation
+        "#]],
+    );
+}
+
+#[test]
+fn a_refusal_that_names_an_optional_field() {
+    let messages = [
+        "context_management: Extra inputs are not permitted",
+        "Unexpected value(s) `context-management-2025-06-27` for the `anthropic-beta` header.",
+        "context_management.edits.0: Input tag 'clear_tool_uses_20250919' found using 'type' does not match any of the expected tags",
+        "context_management.edits.0: `clear_thinking_20251015` strategy requires `thinking` to be enabled",
+        "messages.4.content.2: Input tag 'cache_edits' found using 'type' does not match any of the expected tags",
+        "messages.2.content.0.tool_result.cache_reference: Extra inputs are not permitted",
+        "metadata: Extra inputs are not permitted",
+    ];
+    refused(
+        "anthropic",
+        400,
+        &messages,
+        expect![[r#"
+        Unsupported ContextManagement: anthropic refused the request (400): context_management: Extra inputs are not permitted
+        Unsupported ContextManagement: anthropic refused the request (400): Unexpected value(s) `context-management-2025-06-27` for the `anthropic-beta` header
+        Unsupported ContextManagement: anthropic refused the request (400): context_management.edits.0: Input tag 'clear_tool_uses_20250919' found using 'type' does not match any of the expected tags
+        Unsupported ClearThinking: anthropic refused the request (400): context_management.edits.0: `clear_thinking_20251015` strategy requires `thinking` to be enabled
+        Unsupported CacheEdits: anthropic refused the request (400): messages.4.content.2: Input tag 'cache_edits' found using 'type' does not match any of the expected tags
+        Unsupported CacheEdits: anthropic refused the request (400): messages.2.content.0.tool_result.cache_reference: Extra inputs are not permitted
+        bad_request: anthropic refused the request (400): metadata: Extra inputs are not permitted
+    "#]],
+    );
+    // Trying without it does not help against these.
+    refused(
+        "anthropic",
+        529,
+        &messages[..1],
+        expect![[r#"
+        Overloaded: anthropic is overloaded (529): context_management: Extra inputs are not permitted
+    "#]],
     );
 }
 

@@ -7,8 +7,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::QuerySource;
-use crate::{SystemBlock, ToolDefinition};
+use crate::{ContextEdits, QuerySource, SystemBlock, ToolDefinition};
 
 const TOOLS: [&str; 10] =
     ["Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "Bash", "BashOutput", "TodoWrite", "AskUser"];
@@ -45,6 +44,8 @@ impl Folder {
             max_tokens: 8_000,
             output_schema: None,
             source: QuerySource::Main,
+            shared: None,
+            context_edits: ContextEdits::default(),
         }
     }
 

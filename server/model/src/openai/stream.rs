@@ -170,7 +170,7 @@ impl Completion {
             events.push_back(Event::BlockDelta { index, delta: Delta::InputJson(call.arguments) });
             events.push_back(Event::BlockFinished { index });
         }
-        events.push_back(Event::Finished { stop_reason, usage: self.usage });
+        events.push_back(Event::Finished { stop_reason, usage: self.usage, applied: Vec::new() });
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Event, QuerySource, SystemBlock, ToolDefinition,
+    ContextEdits, Event, QuerySource, SystemBlock, ToolDefinition,
     test_server::{Reply, TestServer, Then},
     testing::{self, Outcome},
 };
@@ -101,6 +101,8 @@ fn request() -> Request {
         max_tokens: 10,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 

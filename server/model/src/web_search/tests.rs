@@ -52,7 +52,7 @@ fn answer(blocks: Vec<Block>, stop_reason: StopReason) -> Vec<Event> {
         events.extend(delta.map(|delta| Event::BlockDelta { index, delta }));
         events.push(Event::BlockFinished { index });
     }
-    events.push(Event::Finished { stop_reason, usage });
+    events.push(Event::Finished { stop_reason, usage, applied: Vec::new() });
     events
 }
 

@@ -13,6 +13,7 @@ pub(super) struct Message<'a> {
     pub model: &'a str,
     pub blocks: &'a [ReplyBlock],
     pub stop_reason: &'a str,
+    pub applied_edits: Option<&'a Value>,
     pub usage: Value,
 }
 
@@ -37,11 +38,15 @@ pub(super) fn events(message: &Message<'_>) -> Vec<Bytes> {
         }
         push(json!({ "type": "content_block_stop", "index": index }));
     }
-    push(json!({
+    let mut end = json!({
         "type": "message_delta",
         "delta": { "stop_reason": message.stop_reason, "stop_sequence": null },
         "usage": message.usage,
-    }));
+    });
+    if let Some(edits) = message.applied_edits {
+        end["context_management"] = json!({ "applied_edits": edits });
+    }
+    push(end);
     push(json!({ "type": "message_stop" }));
     events
 }

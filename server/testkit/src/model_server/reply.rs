@@ -10,6 +10,8 @@ use tokio::sync::watch;
 pub struct Reply {
     pub(super) answer: Answer,
     pub(super) delivery: Delivery,
+    /// What the server says it left out of the conversation.
+    pub(super) applied_edits: Option<Value>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,7 +87,7 @@ impl Reply {
     }
 
     pub fn blocks(blocks: Vec<ReplyBlock>) -> Self {
-        Self { answer: Answer::Message(blocks, None), delivery: Delivery::default() }
+        Self { answer: Answer::Message(blocks, None), delivery: Delivery::default(), applied_edits: None }
     }
 
     /// An error response with the API's usual body for it; `header` and `body` refine it.
@@ -101,7 +103,11 @@ impl Reply {
             _ => ("api_error", "Internal server error"),
         };
         let body = json!({ "type": "error", "error": { "type": kind, "message": message } }).to_string();
-        Self { answer: Answer::Status { status, headers: Vec::new(), body }, delivery: Delivery::default() }
+        Self {
+            answer: Answer::Status { status, headers: Vec::new(), body },
+            delivery: Delivery::default(),
+            applied_edits: None,
+        }
     }
 
     /// A 529 that asks to be tried again at once, so that no test waits for a backoff.
@@ -111,7 +117,7 @@ impl Reply {
 
     /// A 200 with these bytes as its event stream.
     pub fn raw(bytes: impl Into<Bytes>) -> Self {
-        Self { answer: Answer::Raw(bytes.into()), delivery: Delivery::default() }
+        Self { answer: Answer::Raw(bytes.into()), delivery: Delivery::default(), applied_edits: None }
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -152,6 +158,12 @@ impl Reply {
             Answer::Message(_, stop_reason) => *stop_reason = Some(reason.to_owned()),
             _ => panic!("only messages have a stop reason"),
         }
+        self
+    }
+
+    /// `context_management.applied_edits` of the answer.
+    pub fn applied_edits(mut self, edits: Value) -> Self {
+        self.applied_edits = Some(edits);
         self
     }
 

@@ -150,3 +150,40 @@ async fn a_wrong_key_and_an_unknown_model_are_refused_as_by_the_api() {
     let count = post(&server, "/v1/messages/count_tokens", &body("x")).await;
     assert!(count.ends_with(r#"{"input_tokens":7}"#), "{count}");
 }
+
+#[tokio::test]
+async fn a_fork_is_known_by_its_directive_in_every_round() {
+    let message = |role: &str, block: Value| json!({ "role": role, "content": [block] });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let result = |text: &str| json!({ "type": "tool_result", "tool_use_id": "t", "content": text });
+    let directive = "<reverie-fork kind=\"extraction\">\nwhat is worth a memory?";
+    let body = |messages: Vec<Value>| json!({ "tools": [{ "name": "Read" }], "messages": messages });
+    assert_eq!(role_of(&body(vec![message("user", text("hi"))])), "main");
+    let first = vec![message("user", text("hi")), message("user", text(directive))];
+    assert_eq!(role_of(&body(first.clone())), "extraction");
+    let second = [first, vec![message("assistant", text("so")), message("user", result("x"))]].concat();
+    assert_eq!(role_of(&body(second)), "extraction");
+    // A file that shows such a line is no directive.
+    assert_eq!(role_of(&body(vec![message("user", result(directive))])), "main");
+}
+
+#[tokio::test]
+async fn applied_edits_come_at_the_end() {
+    let server = ModelServer::start().await;
+    let edits = json!([{ "type": "clear_tool_uses_20250919", "cleared_tool_uses": 8 }]);
+    server.reply(Reply::text("hi").applied_edits(edits));
+    let answer = dechunked(&post(&server, "/v1/messages", &body("x")).await);
+    let end = answer.lines().find(|line| line.starts_with(r#"data: {"type":"message_delta""#)).unwrap();
+    assert!(end.contains(r#""context_management":{"applied_edits":[{"type":"clear_tool"#), "{end}");
+    server.finish();
+}
+
+#[tokio::test]
+async fn the_context_is_managed_for_those_who_ask_with_the_beta() {
+    let server = ModelServer::start().await;
+    let mut body = body("x");
+    body["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
+    let answer = post(&server, "/v1/messages", &body).await;
+    assert!(answer.contains("context_management: Extra inputs are not permitted"), "{answer}");
+    assert_eq!(server.take_problems().len(), 1);
+}

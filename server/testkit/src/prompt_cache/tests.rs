@@ -228,6 +228,41 @@ fn moving_a_breakpoint_does_not_change_the_prefix_but_another_model_or_role_does
 }
 
 #[test]
+fn a_deleted_result_counts_nothing_and_leaves_the_prefix_as_it_was() {
+    let result = |marked: bool, reference: bool| {
+        let mut block = json!({ "type": "tool_result", "tool_use_id": "t", "content": "x".repeat(8_000) });
+        if reference {
+            block["cache_reference"] = json!("t");
+        }
+        if marked {
+            block["cache_control"] = json!({ "type": "ephemeral" });
+        }
+        block
+    };
+    let edits = || json!({ "type": "cache_edits", "edits": [{ "type": "delete", "cache_reference": "t" }] });
+    let system = || vec![text(0, 2000)];
+    check(
+        &[
+            (NOW, request(system(), vec![result(true, false)])),
+            (NOW, request(system(), vec![result(true, true), marked(text(1, 100), "5m"), edits()])),
+            (
+                NOW,
+                request(
+                    system(),
+                    vec![result(false, true), marked(text(1, 100), "5m"), text(2, 10), edits()],
+                ),
+            ),
+        ],
+        expect![[r#"
+            in 0 read 0 5m 4014 1h 0
+            in 0 read 2000 5m 100 1h 0
+            in 10 read 2100 5m 0 1h 0
+            cost 5562.5 cheapest 5565.0 ratio 1.000
+        "#]],
+    );
+}
+
+#[test]
 fn usage_speaks_the_words_of_the_wire() {
     let usage = CacheUsage { input: 1, read: 2, written_5m: 3, written_1h: 4 };
     expect![[r#"{"input_tokens":1,"cache_creation_input_tokens":7,"cache_read_input_tokens":2,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":4},"output_tokens":5,"service_tier":"standard"}"#]]

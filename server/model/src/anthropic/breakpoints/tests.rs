@@ -1,3 +1,5 @@
+mod forks;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -6,7 +8,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::QuerySource;
+use crate::{ContextEdits, QuerySource};
 
 fn text(text: &str) -> Block {
     Block::text(text)
@@ -48,6 +50,8 @@ fn request(messages: Vec<RequestMessage>) -> Request {
         max_tokens: 1,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 
@@ -239,12 +243,25 @@ fn nothing_to_mark() {
 }
 
 /// The provider's cache: entries at marked blocks, found from a mark by looking back.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Cache(HashSet<String>);
+
+/// Blocks.
+#[derive(Debug, PartialEq, Eq)]
+struct Bill {
+    read: usize,
+    written: usize,
+    plain: usize,
+}
 
 impl Cache {
     /// How many blocks of the request (system blocks included) must be bought, and how many are read.
     fn send(&mut self, request: &Request) -> (usize, usize) {
+        let Bill { read, written, plain } = self.bill(request);
+        (written + plain, read)
+    }
+
+    fn bill(&mut self, request: &Request) -> Bill {
         let marks = Breakpoints::of(request);
         let mut prefix = String::new();
         let mut prefixes = Vec::new();
@@ -263,8 +280,11 @@ impl Cache {
         }
         let found = marked.iter().flat_map(|mark| (mark.saturating_sub(19)..=*mark).rev());
         let read = found.filter(|at| self.0.contains(&prefixes[*at])).map(|at| at + 1).max().unwrap_or(0);
-        self.0.extend(marked.into_iter().map(|mark| prefixes[mark].clone()));
-        (prefixes.len() - read, read)
+        let last_mark = marked.last().map_or(0, |mark| mark + 1);
+        let written = last_mark.saturating_sub(read);
+        // A mark in front of what was read writes nothing.
+        self.0.extend(marked.into_iter().filter(|mark| *mark >= read).map(|mark| prefixes[mark].clone()));
+        Bill { read, written, plain: prefixes.len() - read - written }
     }
 }
 

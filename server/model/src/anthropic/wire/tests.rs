@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
-use crate::{QuerySource, SystemBlock};
+use crate::{ClearToolUses, Keep, QuerySource, SystemBlock};
 
 fn request(messages: Vec<RequestMessage>) -> Request {
     Request {
@@ -16,6 +16,8 @@ fn request(messages: Vec<RequestMessage>) -> Request {
         max_tokens: 1024,
         output_schema: None,
         source: QuerySource::Main,
+        shared: None,
+        context_edits: ContextEdits::default(),
     }
 }
 
@@ -153,6 +155,74 @@ fn documents_and_images_in_results() {
         &request(vec![message(Role::User, vec![result])]),
         expect![[
             r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"AA=="}}],"cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+}
+
+fn results(ids: &[&str]) -> Vec<Block> {
+    let result = |id: &&str| Block::ToolResult {
+        tool_use_id: (*id).to_owned(),
+        content: ResultContent::Text("output".to_owned()),
+        is_error: false,
+    };
+    ids.iter().map(result).collect()
+}
+
+#[test]
+fn what_the_provider_is_to_leave_out() {
+    let hi = || request(vec![message(Role::User, vec![Block::text("hi")])]);
+    let with = |context_edits: ContextEdits| Request { context_edits, ..hi() };
+    check(
+        &with(ContextEdits {
+            clear_tool_uses: Some(ClearToolUses::default()),
+            clear_thinking: Some(Keep::Turns(1)),
+            ..ContextEdits::default()
+        }),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":180000},"clear_at_least":{"type":"input_tokens","value":140000}}]},"stream":true}"#
+        ]],
+    );
+    check(
+        &with(ContextEdits { clear_thinking: Some(Keep::All), ..ContextEdits::default() }),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"stream":true}"#
+        ]],
+    );
+    // Counting is about the whole conversation, and an id without a result about nothing.
+    let all = ContextEdits {
+        clear_tool_uses: Some(ClearToolUses::default()),
+        clear_thinking: Some(Keep::All),
+        cache_deletions: vec!["toolu_gone".to_owned()],
+    };
+    assert_eq!(count_body(&with(all.clone())).unwrap(), count_body(&hi()).unwrap());
+    let gone = ContextEdits { cache_deletions: all.cache_deletions, ..ContextEdits::default() };
+    assert_eq!(body(&with(gone)).unwrap(), body(&hi()).unwrap());
+}
+
+#[test]
+fn deleted_results_are_named_behind_all_that_is_cached() {
+    let conversation = |prompts: &[&str]| {
+        let prompts = prompts.iter().map(|prompt| Block::text(*prompt));
+        vec![
+            message(Role::User, vec![Block::text("prompt")]),
+            message(Role::User, results(&["a:1", "b", "c"])),
+            message(Role::User, prompts.collect()),
+            message(Role::Assistant, vec![Block::text("so")]),
+        ]
+    };
+    let cache_deletions = vec!["c".to_owned(), "a:1".to_owned(), "gone".to_owned(), "c".to_owned()];
+    let context_edits = ContextEdits { cache_deletions, ..ContextEdits::default() };
+    let request = |messages| Request { context_edits: context_edits.clone(), ..request(messages) };
+    check(
+        &request(conversation(&["one", "two"])),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"text","text":"prompt"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a_1","content":"output","cache_reference":"a_1"},{"type":"tool_result","tool_use_id":"b","content":"output"},{"type":"tool_result","tool_use_id":"c","content":"output","cache_reference":"c"}]},{"role":"user","content":[{"type":"text","text":"one"},{"type":"text","text":"two","cache_control":{"type":"ephemeral"}},{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"c"},{"type":"delete","cache_reference":"a_1"}]}]},{"role":"assistant","content":[{"type":"text","text":"so","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
+        ]],
+    );
+    check(
+        &request(conversation(&[" "])),
+        expect![[
+            r#"{"model":"claude-sonnet-4-5","max_tokens":1024,"messages":[{"role":"user","content":[{"type":"text","text":"prompt"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a_1","content":"output","cache_reference":"a_1"},{"type":"tool_result","tool_use_id":"b","content":"output"},{"type":"tool_result","tool_use_id":"c","content":"output","cache_reference":"c","cache_control":{"type":"ephemeral"}},{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"c"},{"type":"delete","cache_reference":"a_1"}]}]},{"role":"assistant","content":[{"type":"text","text":"so","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#
         ]],
     );
 }
