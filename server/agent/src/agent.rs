@@ -22,13 +22,13 @@ use crate::{
     cleaner, commands,
     doctor::{self, Repair},
     event::AgentEvent,
-    files, git, opening, report,
+    files, git, layout, meter, opening, original, query_loop, report,
     session::{Session, State, checked_mode},
     shared::Shared,
     store::{self, OpenHere},
     types::{
-        AgentError, Check, ContextReport, Dependencies, InstructionFile, ModelInfo, NewSession, Reach,
-        Resumed, SessionPage, SettingValue, SlashCommand,
+        AgentError, Check, ContextReport, Dependencies, InstructionFile, ModelInfo, NewSession, Original,
+        Reach, Resumed, SessionPage, SettingValue, SlashCommand,
     },
 };
 
@@ -155,6 +155,22 @@ impl Agent {
             repairs: Vec::new(),
             branches,
         })
+    }
+
+    /// The full text behind a call, a message, or a line of the ledger. May read the transcript.
+    pub fn original(&self, id: &SessionId, piece: &str) -> Result<Original, AgentError> {
+        original::find(&*self.session(id)?, piece)
+    }
+
+    /// The next request of a session, one line per item.
+    pub async fn layout(&self, id: &SessionId) -> Result<Vec<String>, AgentError> {
+        let session = self.session(id)?;
+        let settings = self.shared.settings(&session.cwd).settings;
+        let opening = opening::current(&session, &settings)
+            .await
+            .map_err(|error| AgentError::Invalid(error.to_string()))?;
+        let request = query_loop::request(&session, &opening, &settings);
+        Ok(layout::lines(&request, |blocks| meter::of_blocks(&session, &opening.spec, blocks)))
     }
 
     /// A new session with the past of this one, open.

@@ -9,8 +9,8 @@ use skills::Library;
 
 use crate::{
     doctor,
-    event::{AgentEvent, ContextLevel},
-    extensions, opening, report,
+    event::ContextLevel,
+    extensions, meter, opening, report,
     session::Session,
     shared::Shared,
     store,
@@ -32,6 +32,12 @@ const LOCAL: &str = "local_command";
 const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Help, "help", None, "Lists the commands"),
     (BuiltIn::Clear, "clear", None, "Begins the conversation anew; the old one stays as a branch"),
+    (
+        BuiltIn::Compact,
+        "compact",
+        Some("[what to keep in mind]"),
+        "Replaces what was said by a summary, in what the model sees",
+    ),
     (BuiltIn::Context, "context", None, "Shows what fills the context window"),
     (BuiltIn::Cost, "cost", None, "Shows what this session cost, by model"),
     (BuiltIn::Doctor, "doctor", None, "Examines the installation"),
@@ -45,12 +51,15 @@ const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Mode, "mode", Some("default | acceptEdits | plan"), "Shows or sets the permission mode"),
     (BuiltIn::Model, "model", Some("[provider/model]"), "Shows or sets the model"),
     (BuiltIn::Resume, "resume", None, "Lists the latest sessions"),
+    (BuiltIn::Snip, "snip", None, "Leaves all but the newest round out of what the model sees"),
+    (BuiltIn::Uncompact, "uncompact", None, "Takes the last compaction back, until the next prompt"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
     Help,
     Clear,
+    Compact,
     Context,
     Cost,
     Doctor,
@@ -59,6 +68,8 @@ pub(crate) enum BuiltIn {
     Mode,
     Model,
     Resume,
+    Snip,
+    Uncompact,
 }
 
 /// A built-in command as it was typed.
@@ -174,7 +185,7 @@ fn slash(prompt: &Prompt) -> Option<(&str, &str, &str)> {
 impl Spoken {
     /// Whether it changes the conversation, and so cannot run beside a turn.
     pub fn needs_quiet(&self) -> bool {
-        self.command == BuiltIn::Clear
+        matches!(self.command, BuiltIn::Clear | BuiltIn::Compact | BuiltIn::Snip | BuiltIn::Uncompact)
             || (self.command == BuiltIn::Memory && !self.arguments.trim().is_empty())
     }
 
@@ -211,8 +222,48 @@ impl Spoken {
             }
             BuiltIn::Memory => memory(session, self.arguments.trim()),
             BuiltIn::Resume => resume(session),
+            BuiltIn::Snip => snip(session),
+            BuiltIn::Uncompact => uncompact(session),
+            // Asks a model: see `Agent::prompt`.
+            BuiltIn::Compact => Err(AgentError::Invalid("/compact cannot run here".to_owned())),
         }
     }
+}
+
+fn snip(session: &Arc<Session>) -> Result<String, AgentError> {
+    let settings = session.shared.settings(&session.cwd).settings;
+    let change = {
+        let (thread, projection) = {
+            let state = session.state();
+            (state.thread.clone(), state.window.projection.clone())
+        };
+        let rendered = session.state().rendered.as_ref().map(|rendered| rendered.model.clone());
+        let models = session.shared.models(&settings);
+        let resolved = models.resolve(rendered.as_deref());
+        let (spec, _) = resolved.map_err(|error| AgentError::Invalid(error.to_string()))?;
+        context::snip::by_command(&thread, &projection, &meter::of_message(session, &spec))
+    };
+    let Some(change) = change else {
+        return Ok("There is nothing to leave out: the newest round is all there is.".to_owned());
+    };
+    let said = change.entry.as_ref().map(|entry| entry.detail.clone()).unwrap_or_default();
+    session.decide(None, change.event, change.entry);
+    Ok(format!("Left out: {said}. The history still has it."))
+}
+
+fn uncompact(session: &Arc<Session>) -> Result<String, AgentError> {
+    match session.uncompact() {
+        true => Ok("The conversation is as it was before the compaction.".to_owned()),
+        false => Err(nothing_to_uncompact()),
+    }
+}
+
+pub(crate) fn nothing_to_uncompact() -> AgentError {
+    AgentError::Invalid(
+        "there is no compaction to take back: it can be done until the next request. The whole conversation is in the \
+         transcript; rewind to an earlier message to go on from there"
+            .to_owned(),
+    )
 }
 
 /// What is remembered, and which files of instructions the session goes by.
@@ -269,15 +320,7 @@ fn clear(session: &Arc<Session>) -> String {
     session.rewind_to(0);
     opening::reload(session);
     let detail = "the conversation begins anew; what was said stays in the transcript as a branch";
-    session.emit(
-        None,
-        AgentEvent::Context {
-            layer: "clear".to_owned(),
-            detail: detail.to_owned(),
-            tokens_freed: 0,
-            cache_kept: true,
-        },
-    );
+    session.remark(None, "clear", detail.to_owned(), true);
     "The conversation begins anew. The old one is still there: resume the session to go back to it."
         .to_owned()
 }
@@ -291,12 +334,26 @@ fn context(session: &Session) -> Result<String, AgentError> {
         ContextLevel::Critical => ", full",
     };
     let share = report.used as f64 * 100.0 / report.window.max(1) as f64;
-    let mut text = format!("{} of {} tokens used ({share:.1} %{level}).\n\n", report.used, report.window);
+    let mut text = format!(
+        "{} of {} tokens used ({share:.1} %{level}); {} % left until compaction: {}.\n\n",
+        report.used, report.window, report.percent_left, report.next_step
+    );
     for (name, tokens) in &report.parts {
         let _infallible = writeln!(text, "- {name}: {tokens}");
     }
-    for entry in &report.ledger {
-        let _infallible = writeln!(text, "- {} {}: {}", entry.at, entry.layer, entry.detail);
+    if !report.ledger.is_empty() {
+        text.push_str("\nWhat was changed in what the model sees:\n");
+    }
+    for (at, entry) in &report.ledger {
+        let cache = if entry.cache_kept { "kept" } else { "broken" };
+        let _infallible = writeln!(
+            text,
+            "- {at} {}: {} ({} tokens freed, cache {cache})",
+            entry.layer, entry.detail, entry.tokens_freed
+        );
+    }
+    if let Some(line) = report.compactions.in_words() {
+        let _infallible = writeln!(text, "\n{line}");
     }
     Ok(text)
 }
@@ -318,6 +375,14 @@ fn cost(session: &Session) -> String {
             usage.cache_read_input_tokens,
             usage.cache_creation_input_tokens,
         );
+    }
+    if cost.sources.len() > 1 {
+        text.push_str("\nBy who asked:\n");
+    }
+    for (source, spent) in cost.sources.iter().filter(|_| cost.sources.len() > 1) {
+        let share = 100.0 * report::cache_hit_rate(&spent.usage);
+        let _infallible =
+            writeln!(text, "- {source}: ${:.4}, {share:.0} % of its input from the cache", spent.cost_usd);
     }
     text
 }

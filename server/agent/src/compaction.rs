@@ -21,11 +21,9 @@ use settings::Settings;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub(crate) use commit::Replacement;
-
 use crate::{
     event::{NoticeLevel, TurnId},
-    meter,
+    meter, opening,
     session::{Opening, Session},
 };
 
@@ -233,6 +231,31 @@ impl Job<'_> {
             score: None,
         })
     }
+}
+
+/// Because the user says so.
+pub(crate) async fn by_request(
+    session: &Arc<Session>,
+    turn: Option<&TurnId>,
+    asked: Compact,
+    cancel: &CancellationToken,
+) -> Result<Compacted, Refusal> {
+    let settings = session.shared.settings(&session.cwd).settings;
+    let opening = opening::current(session, &settings)
+        .await
+        .map_err(|error| Refusal::Impossible(error.to_string()))?;
+    let job = Job {
+        session,
+        turn,
+        opening: &opening,
+        settings: &settings,
+        trigger: Trigger::Manual,
+        then: Continue::OnPrompt,
+        cancel,
+    };
+    let run = cancel.run_until_cancelled(job.run(asked));
+    let (compacted, _) = run.await.unwrap_or(Err(Refusal::Cancelled))?;
+    Ok(compacted)
 }
 
 /// Where the notes of a session are.

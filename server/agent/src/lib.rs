@@ -18,9 +18,11 @@ pub mod frontend;
 mod git;
 mod history;
 mod instructions;
+mod layout;
 mod memories;
 mod meter;
 mod opening;
+mod original;
 mod project_state;
 mod prompt;
 mod query_loop;
@@ -43,6 +45,8 @@ mod web_search;
 mod window;
 
 pub use agent::Agent;
+pub use compaction::{Compact, Compacted, Mode as CompactMode};
+pub use context::{Entry as LedgerEntry, event::Trigger as CompactTrigger, ledger::History as Compactions};
 pub use conversation::{
     Branch, Format as ExportFormat, Hit as SearchHit, Query as SearchQuery, Repair as Repaired,
     Speaker as SearchRole, Strategy,
@@ -63,6 +67,6 @@ pub use tools::{
 };
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, InstructionFile,
-    LedgerEntry, ModelInfo, NewSession, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage,
-    SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand,
+    ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage,
+    SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand, SourceCost,
 };

@@ -27,7 +27,7 @@ use crate::{
 /// Finds or makes the opening. Fails when the model cannot be used, in words for the user.
 pub(crate) async fn prepare(
     session: &Arc<Session>,
-    turn: &TurnId,
+    turn: Option<&TurnId>,
     settings: &Settings,
     servers_are_starting: bool,
 ) -> Result<Opening, ModelError> {
@@ -51,20 +51,20 @@ pub(crate) async fn prepare(
             }
             Ok((spec, _)) => {
                 let detail = format!("{} answers instead of {}", spec.id(), rendered.model);
-                announce_break(session, Some(turn), "model", detail);
+                announce_break(session, turn, "model", detail);
             }
             Err(error) if wanted.is_some() => return Err(error),
             Err(error) => {
                 let text =
                     format!("this session ran on {}, which cannot be used now ({error})", rendered.model);
-                announce_break(session, Some(turn), "model", text.clone());
-                session.notice(Some(turn), NoticeLevel::Warning, text);
+                announce_break(session, turn, "model", text.clone());
+                session.notice(turn, NoticeLevel::Warning, text);
             }
         }
     }
     if std::mem::take(&mut session.state().opening_is_stale) {
         let detail = "the session was begun by another release, whose opening this one cannot send";
-        announce_break(session, Some(turn), "opening", detail.to_owned());
+        announce_break(session, turn, "opening", detail.to_owned());
     }
     let (spec, provider) = models.resolve(wanted.as_deref())?;
     let toolbox = toolbox(session, &spec, &provider, external);
@@ -76,6 +76,11 @@ pub(crate) async fn prepare(
     let rendered = Rendered::of(&prefix).ok_or_else(unrendered)?;
     session.state().rendered = Some(rendered.clone());
     Ok(Opening { rendered, spec, provider, toolbox })
+}
+
+/// The opening of a session that has begun, outside of a turn.
+pub(crate) async fn current(session: &Arc<Session>, settings: &Settings) -> Result<Opening, ModelError> {
+    prepare(session, None, settings, false).await
 }
 
 /// All that can be called; which of it is offered is a part of the opening, and stays.
@@ -95,14 +100,17 @@ fn toolbox(
 
 /// Servers that were not ready, or not trusted, when the session began bring their tools later. That breaks the cache,
 /// and is said; tools that are gone stay, since calling one says what is wrong.
-fn with_new_tools(session: &Arc<Session>, turn: &TurnId, rendered: Rendered, toolbox: &Toolbox) -> Rendered {
+fn with_new_tools(
+    session: &Arc<Session>,
+    turn: Option<&TurnId>,
+    rendered: Rendered, toolbox: &Toolbox) -> Rendered {
     let offered = |name: &str| rendered.tools.iter().any(|tool| tool.name == name);
     let new = toolbox.iter().map(|tool| tool.name()).filter(|name| name.starts_with("mcp__"));
     let new: Vec<&str> = new.filter(|name| !offered(name)).collect();
     if new.is_empty() {
         return rendered;
     }
-    announce_break(session, Some(turn), "tools", format!("new tools: {}", new.join(", ")));
+    announce_break(session, turn, "tools", format!("new tools: {}", new.join(", ")));
     let more = definitions(toolbox.iter().filter(|tool| new.contains(&tool.name())));
     let tools: Arc<[ToolDefinition]> = rendered.tools.iter().cloned().chain(more).collect();
     let rendered = Rendered { tools, ..rendered };

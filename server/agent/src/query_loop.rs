@@ -5,7 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use conversation::{
     Block, Body, Flags, Message, RequestMessage, Role, SYNTHETIC_MODEL, StopReason, request_messages,
 };
-use model::{ContextField, ModelError, QuerySource, Request};
+use model::{Field, ModelError, QuerySource, Request};
+use settings::Settings;
 
 use crate::{
     attachments,
@@ -16,6 +17,7 @@ use crate::{
     stream::{self, Failure, Response},
     turn::{Turn, error_code},
 };
+
 
 /// An answer cut off by the output limit is continued this often.
 const CONTINUATIONS: u32 = 3;
@@ -42,7 +44,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
         turn.rounds += 1;
         // From here on the provider knows the conversation as it is.
         turn.session.state().window.undo = None;
-        let (response, tools) = match stream::respond(turn, request).await {
+        let (response, tools) = match stream::respond(turn, next_request).await {
             Ok(answered) => answered,
             Err(Failure::Cancelled { blocks }) => {
                 record_interrupted(turn, blocks);
@@ -99,21 +101,25 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
     }
 }
 
+fn next_request(turn: &Turn) -> Request {
+    request(&turn.session, &turn.opening, &turn.settings)
+}
+
 /// The next request: the opening, then the thread. Nothing here depends on anything but the session's state.
-pub(crate) fn request(turn: &Turn) -> Request {
-    let Opening { rendered, spec, .. } = &turn.opening;
+pub(crate) fn request(session: &Session, opening: &Opening, settings: &Settings) -> Request {
+    let Opening { rendered, spec, .. } = opening;
     // Only the handles are taken under the lock; the copying is long.
-    let thread: Vec<Arc<Message>> = turn.session.state().thread.clone();
+    let thread: Vec<Arc<Message>> = session.state().thread.clone();
     Request {
         model: spec.name.clone(),
         system: Arc::clone(&rendered.system),
         tools: Arc::clone(&rendered.tools),
-        messages: messages(&turn.session, &turn.opening, &thread),
+        messages: messages(session, opening, &thread),
         max_tokens: spec.max_output_tokens.min(OUTPUT_TOKENS),
         output_schema: None,
         source: QuerySource::Main,
         shared: None,
-        context_edits: room::context_edits(turn),
+        context_edits: room::context_edits(session, opening, settings),
     }
 }
 
@@ -239,9 +245,9 @@ fn is_too_large(error: &ModelError) -> bool {
 }
 
 /// "A 400 that names the field turns it off for the session and the request is repeated without."
-fn stop_using(turn: &Turn, field: ContextField, message: &str) {
+fn stop_using(turn: &Turn, field: Field, message: &str) {
     tracing::warn!(session = %turn.session.id, ?field, message, "the provider refuses a field");
-    turn.session.state().window.refused.insert(field);
+    turn.session.state().window.refused.push(field);
     let detail = format!("the provider does not take {field}; this session goes on without");
     turn.session.remark(Some(&turn.id), "provider", detail, true);
 }

@@ -5,21 +5,22 @@ use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc}
 
 use context::{
     CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches,
+    budget::Compaction,
     compact::Continue,
     event::Trigger,
     prepare, result_store,
 };
-use conversation::{Body, ResultContent};
+use conversation::{Block, Body, ResultContent};
 use jiff::Timestamp;
-use model::ModelError;
-use settings::Features;
+use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
+use settings::{Features, Settings};
 
 use crate::{
     collapse,
     compaction::{self, Compact, Job, Mode, Refusal},
     event::{NoticeLevel, TurnEnd, TurnStop},
-    files, meter,
-    session::Session,
+    files, meter, query_loop,
+    session::{Opening, Session},
     turn::Turn,
 };
 
@@ -97,10 +98,42 @@ fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
         }),
         cache_edits: (features.cache_edits
             && supports.cache_edits
-            && !refused.contains(&model::ContextField::CacheEdits))
+            && !refused.contains(&Field::CacheEdits))
         .then_some(CACHE_EDITS),
         collapse: features.collapse,
         auto_compact: turn.settings.auto_compact_enabled && !features.reactive_only && closed,
+    }
+}
+
+/// What the provider is asked to leave out by itself: only where it could come to that, since everything is compacted
+/// before in most windows.
+pub(crate) fn context_edits(session: &Session, opening: &Opening, settings: &Settings) -> ContextEdits {
+    let features = settings.features(&session.shared.environment);
+    let supports = opening.provider.supports(&opening.spec.name);
+    let state = session.state();
+    let refused = |field| state.window.refused.contains(&field);
+    let pinned = state.window.projection.cache_edits();
+    let cache_deletions = match supports.cache_edits && !refused(Field::CacheEdits) {
+        true => pinned.iter().map(|result| result.tool_use_id.clone()).collect(),
+        false => Vec::new(),
+    };
+    let budget = meter::budget(session, settings, &opening.spec);
+    let is_automatic = meter::compaction(&state.window, session, settings) == Compaction::Automatic;
+    let clear = ClearToolUses::default();
+    let reaches = budget.effective_window() > clear.trigger
+        && !(is_automatic && budget.autocompact_threshold() <= clear.trigger);
+    let manages = features.server_context_management
+        && supports.context_management
+        && reaches
+        && !refused(Field::ContextManagement);
+    let thinks = state.thread.iter().any(|message| {
+        matches!(&message.body, Body::Assistant { content, .. }
+            if content.iter().any(|block| matches!(block, Block::Thinking { .. })))
+    });
+    ContextEdits {
+        clear_tool_uses: manages.then_some(clear),
+        clear_thinking: (manages && thinks && !refused(Field::ClearThinking)).then_some(Keep::All),
+        cache_deletions,
     }
 }
 
@@ -132,7 +165,7 @@ impl Shelf for ResultFiles<'_> {
 }
 
 /// Ids come from models and servers; a name must not lead anywhere.
-fn file_name(tool_use_id: &str) -> String {
+pub(crate) fn file_name(tool_use_id: &str) -> String {
     let safe = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let name: String = tool_use_id.chars().map(|it| if safe(it) { it } else { '_' }).take(120).collect();
     if name.is_empty() { "result".to_owned() } else { name }
@@ -262,7 +295,7 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let mut used = turn.opening.used(&turn.session);
     if used > limit
         // A decision hangs on it: whoever knows is asked.
-        && let Some(counted) = turn.opening.provider.count(crate::query_loop::request(turn)).await
+        && let Some(counted) = turn.opening.provider.count(query_loop::request(&turn.session, &turn.opening, &turn.settings)).await
     {
         used = counted;
     }

@@ -72,7 +72,7 @@ impl Turn {
         // Trust may have come since the session began.
         let starting = session.shared.extensions.keep(&session.shared, &session.cwd, &loaded);
         let opening =
-            opening::prepare(&session, &id, &loaded.settings, starting).await.map_err(|error| TurnEnd {
+            opening::prepare(&session, Some(&id), &loaded.settings, starting).await.map_err(|error| TurnEnd {
                 stop: TurnStop::Error,
                 usage: Usage::default(),
                 error: Some((error_code(&error).to_owned(), error.to_string())),

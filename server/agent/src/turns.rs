@@ -13,7 +13,8 @@ use uuid::Uuid;
 use crate::{
     agent::Agent,
     attachments,
-    commands::{self, Spoken},
+    commands::{self, BuiltIn, Spoken},
+    compaction::{self, Compact, Compacted, Refusal},
     event::{AgentEvent, TurnEnd, TurnId, TurnStop},
     history, memories, query_loop, recall,
     session::{Queued, Session},
@@ -35,8 +36,12 @@ impl Agent {
         if let Some(statement) = memories::note(&prompt) {
             return Ok(self.save_note(&session, turn, statement));
         }
-        if let Some(spoken) = commands::built_in(&session, &prompt)? {
-            return self.run_command(&session, turn, spoken);
+        match commands::built_in(&session, &prompt)? {
+            Some(spoken) if spoken.command == BuiltIn::Compact => {
+                return self.compact_by_command(&session, turn, spoken);
+            }
+            Some(spoken) => return self.run_command(&session, turn, spoken),
+            None => {}
         }
         let cancel = CancellationToken::new();
         {
@@ -97,9 +102,92 @@ impl Agent {
                 "a turn is running; stop it first, or wait for its end".to_owned(),
             ));
         }
-        state.running = Some(CancellationToken::new());
+        let cancel = CancellationToken::new();
+        state.running = Some(cancel.clone());
         drop(state);
-        Ok(Alone { agent: Arc::clone(self), session: Arc::clone(session) })
+        Ok(Alone { agent: Arc::clone(self), session: Arc::clone(session), cancel })
+    }
+
+    /// Replaces a part of the conversation by a summary, or shows what that would be. Ends soon after `cancel` fires, or
+    /// the session is cancelled, and leaves the conversation as it was then.
+    pub async fn compact(
+        self: &Arc<Self>,
+        id: &SessionId,
+        asked: Compact,
+        cancel: CancellationToken,
+    ) -> Result<Compacted, AgentError> {
+        let session = self.session(id)?;
+        let alone = self.alone_in(&session)?;
+        let compacting = self.turns.spawn(async move {
+            session.shared.faults.reach("compact");
+            let stop = alone.cancel.clone();
+            let outcome = tokio::select! {
+                outcome = compaction::by_request(&session, None, asked, &stop) => outcome,
+                () = cancel.cancelled() => Err(Refusal::Cancelled),
+            };
+            drop(alone);
+            outcome
+        });
+        match compacting.await {
+            Ok(outcome) => outcome.map_err(refused),
+            Err(error) => {
+                tracing::error!(%error, "a compaction panicked");
+                let text = "the compaction failed inside; the conversation is as it was".to_owned();
+                Err(AgentError::Unavailable(text))
+            }
+        }
+    }
+
+    /// Takes the last compaction back, until the next request.
+    pub fn uncompact(self: &Arc<Self>, id: &SessionId) -> Result<(), AgentError> {
+        let session = self.session(id)?;
+        let _alone = self.alone_in(&session)?;
+        if session.uncompact() { Ok(()) } else { Err(commands::nothing_to_uncompact()) }
+    }
+
+    /// `/compact` is a turn of its own: it asks a model, and can be cancelled.
+    fn compact_by_command(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        turn: TurnId,
+        spoken: Spoken,
+    ) -> Result<Accepted, AgentError> {
+        let alone = self.alone_in(session)?;
+        let accepted = Accepted { turn: turn.clone(), queued: false };
+        let session = Arc::clone(session);
+        self.turns.spawn(async move {
+            let (compacted, id) = (Arc::clone(&session), turn.clone());
+            let running = tokio::spawn(async move {
+                compacted.shared.faults.reach("compact");
+                let instructions = Some(spoken.arguments.clone()).filter(|words| !words.is_empty());
+                let asked = Compact { mode: compaction::Mode::Auto, instructions, preview: false };
+                let outcome = compaction::by_request(&compacted, Some(&id), asked, &alone.cancel).await;
+                drop(alone);
+                outcome
+            });
+            let end = match running.await {
+                Ok(Ok(done)) => {
+                    let text = format!(
+                        "The conversation was compacted ({}): {} tokens before, {} after. /uncompact takes it back \
+                         until the next prompt; the transcript has everything.",
+                        done.layer, done.tokens_before, done.tokens_after
+                    );
+                    session.emit(Some(&turn), AgentEvent::TextDelta { text });
+                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                }
+                Ok(Err(Refusal::Cancelled)) => {
+                    TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None }
+                }
+                Ok(Err(refusal)) => TurnEnd {
+                    stop: TurnStop::Error,
+                    usage: Usage::default(),
+                    error: Some(("compaction".to_owned(), refusal.to_string())),
+                },
+                Err(error) => panicked(&session, &error),
+            };
+            session.emit(Some(&turn), AgentEvent::TurnEnd(end));
+        });
+        Ok(accepted)
     }
 
     /// A built-in command answers like a turn, but no model is asked, and it waits for none.
@@ -216,11 +304,20 @@ impl Agent {
 pub(crate) struct Alone {
     agent: Arc<Agent>,
     session: Arc<Session>,
+    /// Fires when the user cancels what the session does.
+    pub cancel: CancellationToken,
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
         self.agent.let_go(&self.session, None);
+    }
+}
+
+fn refused(refusal: Refusal) -> AgentError {
+    match refusal {
+        Refusal::Cancelled | Refusal::Failed(_) => AgentError::Unavailable(refusal.to_string()),
+        Refusal::Impossible(text) => AgentError::Invalid(text),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is dropped in the dark: every decision is written down, shown as an update, and stays in the ledger.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use context::{
     Calibration, Entry, Event, Projection, Recorded,
@@ -11,7 +11,7 @@ use context::{
 };
 use conversation::{Block, Body, Message, Record};
 use jiff::Timestamp;
-use model::{CacheWatch, ContextField};
+use model::{CacheWatch, Field};
 use serde_json::{Value, json};
 use tools::Todo;
 use uuid::Uuid;
@@ -42,7 +42,7 @@ pub(crate) struct Window {
     /// What the cache should know, and whether it does.
     pub watch: CacheWatch,
     /// What the provider has refused to do for this session.
-    pub refused: BTreeSet<ContextField>,
+    pub refused: Vec<Field>,
     /// Automatic compactions that failed, in a row.
     pub failures: u32,
     /// Rounds since the last automatic compaction, and how often it came again at once.
@@ -79,7 +79,7 @@ impl Window {
         let mut window = Self { resumed: true, ..Self::default() };
         for mut value in kept {
             if let Some(watch) = value.get_mut(WATCH) {
-                window.watch.restore(watch.take());
+                window.watch = CacheWatch::restore(watch.take());
             } else if let Some(calibration) = value.get_mut(CALIBRATION) {
                 window.calibration = serde_json::from_value(calibration.take()).unwrap_or_default();
             } else if let Some(Value::Array(listed)) = value.get(TODOS) {
@@ -122,6 +122,15 @@ impl Window {
             }
         }
         History::of(&compactions)
+    }
+
+    /// The messages of a span that was collapsed or left out, by the first of them.
+    pub fn span_at(&self, first: Uuid) -> Option<Vec<Uuid>> {
+        self.events.iter().rev().find_map(|recorded| match &recorded.event {
+            Event::Collapsed { first: begin, messages, .. } if *begin == first => Some(messages.clone()),
+            Event::Snipped { removed, .. } if removed.first() == Some(&first) => Some(removed.clone()),
+            _ => None,
+        })
     }
 
     /// What a resumed session goes on with, for the transcript.

@@ -386,10 +386,12 @@ fn doctor(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
 fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut words: Vec<OsString> = Vec::new();
     let (mut root, mut deed, mut memory, mut line, mut limit) = (None, Deed::Judge, None, None, LIMIT);
-    let mut directory = None;
+    let (mut directory, mut session, mut cwd) = (None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Print(help())),
+            Short('C') | Long("cwd") => cwd = Some(PathBuf::from(parser.value()?)),
+            Long("session") => session = Some(parser.value()?.string()?),
             // Changes no count; `debug::tokens` says why.
             Short('m') | Long("model") => drop(parser.value()?.string()?),
             Long("dir") => directory = Some(PathBuf::from(parser.value()?)),
@@ -404,12 +406,17 @@ fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     }
     let mut words = words.into_iter();
     let Some(part) = words.next() else {
-        return Err("'debug' needs the name of a part: tokens, shell, path, sandbox, rank or secrets".into());
+        return Err("'debug' needs the name of a part: tokens, shell, path, sandbox, rank, secrets or layout"
+            .into());
     };
     match (part.string()?.as_str(), words.next()) {
         ("tokens", None) => Ok(Command::DebugTokens),
         ("shell", None) => Ok(Command::DebugShell),
         ("secrets", None) => Ok(Command::DebugSecrets),
+        ("layout", None) => {
+            let session = session.ok_or("'debug layout' needs --session ID")?;
+            Ok(Command::DebugLayout { session, cwd })
+        }
         ("rank", None) => {
             let directory = directory.ok_or("'debug rank' needs --dir DIR")?;
             Ok(Command::DebugRank { directory })

@@ -1,5 +1,6 @@
 //! `reverie debug …`: single parts, opened to outside tests. JSON lines in, JSON lines out, flushed per line.
 
+pub mod layout;
 pub mod path;
 pub mod rank;
 pub mod sandbox;

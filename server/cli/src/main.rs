@@ -59,6 +59,7 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::DebugTokens => debug::tokens(),
         Command::DebugShell => debug::shell::shell(),
         Command::DebugSecrets => debug::secrets(),
+        Command::DebugLayout { session, cwd } => in_runtime(debug::layout::run(&session, cwd)),
         Command::DebugRank { directory } => debug::rank::run(directory),
         Command::Memory { what, scope } => in_runtime(memory::run(what, scope)),
         Command::DebugPath { root, deed } => debug::path::run(&root, deed),

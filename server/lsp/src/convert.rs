@@ -21,16 +21,25 @@ pub(crate) fn update(event: AgentEvent) -> Update {
         AgentEvent::ToolEnd { tool_use_id, ok, display } => {
             Update::ToolEnd { tool_use_id, ok, display: tool_display(display) }
         }
-        AgentEvent::Usage { usage, context_used, context_window, level, cache_hit_rate, cost_usd } => {
-            Update::Usage {
-                usage: tokens(&usage),
-                context_used,
-                context_window,
-                level: context_level(level),
-                cache_hit_rate,
-                cost_usd,
-            }
-        }
+        AgentEvent::Usage {
+            usage,
+            context_used,
+            context_window,
+            level,
+            percent_left,
+            next_step,
+            cache_hit_rate,
+            cost_usd,
+        } => Update::Usage {
+            usage: tokens(&usage),
+            context_used,
+            context_window,
+            level: context_level(level),
+            percent_left,
+            next_step: next_step.to_owned(),
+            cache_hit_rate,
+            cost_usd,
+        },
         AgentEvent::Context { layer, detail, tokens_freed, cache_kept } => {
             Update::Context { layer, detail, tokens_freed, cache: cache_effect(cache_kept) }
         }
@@ -181,7 +190,7 @@ fn permission_preview(preview: Preview) -> PermissionPreview {
     }
 }
 
-fn tokens(usage: &conversation::Usage) -> Usage {
+pub(crate) fn tokens(usage: &conversation::Usage) -> Usage {
     Usage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

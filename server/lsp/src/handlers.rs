@@ -48,6 +48,9 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.tasks.stop", ClientRequest::TasksStop),
     ("reverie.doctor", ClientRequest::Doctor),
     ("reverie.context.report", ClientRequest::ContextReport),
+    ("reverie.context.original", ClientRequest::ContextOriginal),
+    ("reverie.session.compact", ClientRequest::SessionCompact),
+    ("reverie.session.uncompact", ClientRequest::SessionUncompact),
 ];
 
 /// Answers a request. A panic in a handler fails its request and nothing else.
@@ -134,6 +137,18 @@ pub(crate) fn dispatch(
             ClientRequest::TasksStop => call::<method::TasksStop, _>(params, |p| task::stop(server, p)).await,
             ClientRequest::ContextReport => {
                 call::<method::ContextReport, _>(params, |p| context::report(server, p)).await
+            }
+            ClientRequest::ContextOriginal => {
+                call::<method::ContextOriginal, _>(params, |p| context::original(server, p)).await
+            }
+            ClientRequest::ContextLayout => {
+                call::<method::ContextLayout, _>(params, |p| context::layout(server, p)).await
+            }
+            ClientRequest::SessionCompact => {
+                call::<method::SessionCompact, _>(params, |p| context::compact(server, p)).await
+            }
+            ClientRequest::SessionUncompact => {
+                call::<method::SessionUncompact, _>(params, |p| context::uncompact(server, p)).await
             }
             ClientRequest::ModelsList => {
                 call::<method::ModelsList, _>(params, |p| info::models(server, p)).await

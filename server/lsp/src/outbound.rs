@@ -112,6 +112,12 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
+    /// What was shown as progress, and is no turn, has ended.
+    pub(crate) fn end_progress(&self, job: &str) {
+        self.queue().end_progress(job);
+        self.0.wake.notify_one();
+    }
+
     /// Shows a turn as work in progress, under a token that the client is asked to accept first. Silence is a no.
     pub(crate) fn offer_progress(&self, session: &str, turn: &str) {
         let token = self.queue().offer_progress(session, turn);

@@ -25,7 +25,10 @@ pub use ask::{
 };
 pub use capability::{ClientCapabilities, ServerCapabilities, VERSION};
 pub use context::{
-    CacheEffect, ContextChange, ContextLevel, ContextPart, ContextReportParams, ContextReportResult,
+    CacheEffect, CompactMode, CompactSessionParams, CompactSessionResult, CompactTrigger, Compactions,
+    ContextChange, ContextLayoutParams, ContextLayoutResult, ContextLevel, ContextOriginalParams,
+    ContextOriginalResult, ContextPart, ContextReportParams, ContextReportResult, PastCompaction, SourceCost,
+    UncompactSessionParams,
 };
 pub use editor::{
     EditorDiagnostic, EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbol, EditorSymbolsParams,

@@ -11,7 +11,11 @@ use crate::{
         AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
         SaveDocumentParams, SaveDocumentResult,
     },
-    context::{ContextReportParams, ContextReportResult},
+    context::{
+        CompactSessionParams, CompactSessionResult, ContextLayoutParams, ContextLayoutResult,
+        ContextOriginalParams, ContextOriginalResult, ContextReportParams, ContextReportResult,
+        UncompactSessionParams,
+    },
     editor::{EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult},
     error::ErrorCode,
     history::{
@@ -387,7 +391,30 @@ methods! {
         ContextReport = "reverie/context/report": ContextReportParams => ContextReportResult,
         errors [UNKNOWN_SESSION, INVALID_PARAMS],
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
-            => r#"{"window": 200000, "used": 15211, "level": "normal", "parts": [{"name": "system", "tokens": 2811}, {"name": "tools", "tokens": 12400}], "ledger": [{"at": "2026-03-01T09:31:00Z", "layer": "microcompact", "detail": "cleared 3 old tool results", "tokensFreed": 9000, "cache": "broken"}]}"#;
+            => r#"{"window": 200000, "used": 15211, "level": "normal", "parts": [{"name": "system", "tokens": 2811}, {"name": "tools", "tokens": 12400}], "ledger": [{"at": "2026-03-01T09:31:00Z", "layer": "microcompact", "detail": "3 old tool results were cleared", "messages": 3, "tokensFreed": 9000, "cache": "broken", "original": "/home/ada/.claude/projects/-home-ada-engine/7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51.jsonl"}], "threshold": 167000, "percentLeft": 91, "nextStep": "nothing for now", "compactions": {"list": [{"layer": "full", "trigger": "auto", "messages": 212, "tokensBefore": 168211, "tokensAfter": 12011, "ratio": 14.0, "score": 1.0}], "tokensSaved": 156200, "averageRatio": 14.0}, "canUncompact": false, "sources": [{"source": "main", "usage": {"inputTokens": 120, "outputTokens": 5012, "cacheReadTokens": 912000, "cacheWriteTokens": 168000}, "cacheHitRate": 0.84, "costUsd": 1.21}]}"#;
+
+        /// Shows the full text behind a piece of the conversation that is not sent as it was.
+        ContextOriginal = "reverie/context/original": ContextOriginalParams => ContextOriginalResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "id": "toolu_01"}"#
+            => r#"{"text": "the whole output", "path": "/home/ada/.claude/projects/-home-ada-engine/7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/tool-results/toolu_01.txt"}"#;
+
+        /// Prints the session's next request, one line per item.
+        ContextLayout = "reverie/context/layout": ContextLayoutParams => ContextLayoutResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
+            => r#"{"lines": ["system 0 · 4120 B · 1030 t ◆ \"You are Reverie…\"", "user 0.0 text · 48 B · 12 t ◆ \"what is in a.txt?\""]}"#;
+
+        /// Replaces a part of the conversation by a summary in what the model sees, or shows what that would be.
+        SessionCompact = "reverie/session/compact": CompactSessionParams => CompactSessionResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "mode": "full", "instructions": "keep the schema"}"#
+            => r#"{"layer": "full", "tokensBefore": 168211, "tokensAfter": 12011, "summary": "1. Request and intent: …"}"#;
+
+        /// Takes the last compaction back; possible until the next request.
+        SessionUncompact = "reverie/session/uncompact": UncompactSessionParams => Empty,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"# => r#"{}"#;
 
         /// Lists the models, and which of them can be used as things are.
         ModelsList = "reverie/models/list": ListModelsParams => ListModelsResult,

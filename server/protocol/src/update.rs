@@ -39,6 +39,10 @@ pub enum Update {
         context_used: u64,
         context_window: u64,
         level: ContextLevel,
+        /// How much is left until the conversation is compacted, in percent of what fits until then.
+        percent_left: u64,
+        /// What happens next, in words.
+        next_step: String,
         /// The share of the last request's input that came from the cache, 0 to 1.
         cache_hit_rate: f64,
         /// What the session cost so far.

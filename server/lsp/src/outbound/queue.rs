@@ -169,6 +169,12 @@ impl Queue {
         self.push(Outgoing::Notification { method: "$/progress", params });
     }
 
+    pub(super) fn end_progress(&mut self, job: &str) {
+        if let Some(params) = self.progress.end(job) {
+            self.push(Outgoing::Notification { method: "$/progress", params });
+        }
+    }
+
     pub(super) fn offer_progress(&mut self, session: &str, turn: &str) -> Value {
         self.progress.offer(session, turn)
     }

@@ -74,16 +74,22 @@ impl TurnProgress {
                 *missed = Some(tool.clone());
                 None
             }
-            (Update::TurnEnd { .. }, Stage::Begun) => {
-                let end = progress(&state.token, json!({ "kind": "end" }));
-                self.turns.remove(turn);
-                Some(end)
-            }
-            (Update::TurnEnd { .. }, Stage::Offered { ended, .. }) => {
+            (Update::TurnEnd { .. }, _) => self.end(turn),
+            _ => None,
+        }
+    }
+
+    pub(super) fn end(&mut self, turn: &str) -> Option<Value> {
+        match self.turns.get_mut(turn)? {
+            Turn { stage: Stage::Offered { ended, .. }, .. } => {
                 *ended = true;
                 None
             }
-            _ => None,
+            Turn { token, stage: Stage::Begun, .. } => {
+                let end = progress(token, json!({ "kind": "end" }));
+                self.turns.remove(turn);
+                Some(end)
+            }
         }
     }
 
