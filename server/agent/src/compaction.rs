@@ -183,7 +183,8 @@ impl Job<'_> {
         direction: Direction,
         asked: &Compact,
     ) -> Result<Plan, Refusal> {
-        let plan = partial::plan(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
+        let plan =
+            partial::plan(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
         let (layer, scope) = match direction {
             Direction::From => ("from", Scope::From),
             Direction::UpTo => ("upTo", Scope::UpTo),
@@ -241,9 +242,8 @@ pub(crate) async fn by_request(
     cancel: &CancellationToken,
 ) -> Result<Compacted, Refusal> {
     let settings = session.shared.settings(&session.cwd).settings;
-    let opening = opening::current(session, &settings)
-        .await
-        .map_err(|error| Refusal::Impossible(error.to_string()))?;
+    let opening =
+        opening::current(session, &settings).await.map_err(|error| Refusal::Impossible(error.to_string()))?;
     let job = Job {
         session,
         turn,

@@ -131,10 +131,7 @@ impl Fork<'_> {
             };
             let Some(delay) = backoff.next_delay(&error) else { return Err(ForkError::Model(error)) };
             tracing::warn!(session = %self.session.id, source = self.source.as_str(), %error, "a fork's request is repeated");
-            self.cancel
-                .run_until_cancelled(tokio::time::sleep(delay))
-                .await
-                .ok_or(ForkError::Cancelled)?;
+            self.cancel.run_until_cancelled(tokio::time::sleep(delay)).await.ok_or(ForkError::Cancelled)?;
         }
     }
 

@@ -103,7 +103,9 @@ fn toolbox(
 fn with_new_tools(
     session: &Arc<Session>,
     turn: Option<&TurnId>,
-    rendered: Rendered, toolbox: &Toolbox) -> Rendered {
+    rendered: Rendered,
+    toolbox: &Toolbox,
+) -> Rendered {
     let offered = |name: &str| rendered.tools.iter().any(|tool| tool.name == name);
     let new = toolbox.iter().map(|tool| tool.name()).filter(|name| name.starts_with("mcp__"));
     let new: Vec<&str> = new.filter(|name| !offered(name)).collect();

@@ -18,7 +18,6 @@ use crate::{
     turn::{Turn, error_code},
 };
 
-
 /// An answer cut off by the output limit is continued this often.
 const CONTINUATIONS: u32 = 3;
 
@@ -124,11 +123,7 @@ pub(crate) fn request(session: &Session, opening: &Opening, settings: &Settings)
 }
 
 /// A part of the thread from its beginning on, as requests carry it.
-pub(crate) fn messages(
-    session: &Session,
-    opening: &Opening,
-    thread: &[Arc<Message>],
-) -> Vec<RequestMessage> {
+pub(crate) fn messages(session: &Session, opening: &Opening, thread: &[Arc<Message>]) -> Vec<RequestMessage> {
     let projection = session.state().window.projection.clone();
     let view = projection.view(thread);
     let view: Vec<Cow<'_, Message>> =

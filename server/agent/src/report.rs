@@ -95,7 +95,9 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
         parts.push(("tools", meter::of_json(session, &spec, &&*rendered.tools)));
         parts.push(("instructions", meter::of_blocks(session, &spec, &rendered.context)));
     }
-    parts.extend(messages_by_kind(&projection.view(&thread), |blocks| meter::of_blocks(session, &spec, blocks)));
+    parts.extend(messages_by_kind(&projection.view(&thread), |blocks| {
+        meter::of_blocks(session, &spec, blocks)
+    }));
     let mut parts = scaled(parts, used);
     parts.push(("free".to_owned(), spec.context_window.saturating_sub(used)));
     let budget = meter::budget(session, &settings, &spec);
@@ -147,10 +149,7 @@ pub(crate) fn cache_hit_rate(usage: &Usage) -> f64 {
     if all == 0.0 { 0.0 } else { read / all }
 }
 
-fn messages_by_kind(
-    view: &[Cow<'_, Message>],
-    tokens: impl Fn(&[Block]) -> u64,
-) -> Vec<(&'static str, u64)> {
+fn messages_by_kind(view: &[Cow<'_, Message>], tokens: impl Fn(&[Block]) -> u64) -> Vec<(&'static str, u64)> {
     let (mut user, mut assistant, mut results, mut memories, mut summaries, mut attachments) =
         (0, 0, 0, 0, 0, 0);
     for message in view {

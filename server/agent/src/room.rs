@@ -4,11 +4,8 @@
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
 
 use context::{
-    CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches,
-    budget::Compaction,
-    compact::Continue,
-    event::Trigger,
-    prepare, result_store,
+    CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction, compact::Continue,
+    event::Trigger, prepare, result_store,
 };
 use conversation::{Block, Body, ResultContent};
 use jiff::Timestamp;
@@ -96,10 +93,8 @@ fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
             after: std::time::Duration::from_secs(60 * u64::from(time.gap_minutes)),
             keep: time.keep_recent as usize,
         }),
-        cache_edits: (features.cache_edits
-            && supports.cache_edits
-            && !refused.contains(&Field::CacheEdits))
-        .then_some(CACHE_EDITS),
+        cache_edits: (features.cache_edits && supports.cache_edits && !refused.contains(&Field::CacheEdits))
+            .then_some(CACHE_EDITS),
         collapse: features.collapse,
         auto_compact: turn.settings.auto_compact_enabled && !features.reactive_only && closed,
     }
@@ -276,7 +271,9 @@ fn what_is(thread: &[Arc<conversation::Message>], message: &conversation::Messag
             });
             call.flatten().find_map(|block| match block {
                 Block::ToolUse { id: called, name, input } if called == id => {
-                    let of = ["file_path", "path", "command", "url"].iter().find_map(|key| input.get(*key)?.as_str());
+                    let of = ["file_path", "path", "command", "url"]
+                        .iter()
+                        .find_map(|key| input.get(*key)?.as_str());
                     Some(format!("{name} {}", of.unwrap_or_default()).trim_end().to_owned())
                 }
                 _ => None,

@@ -398,8 +398,10 @@ impl Session {
         let total = {
             let mut state = self.state();
             let CostState { models, sources } = &mut state.cost;
-            let accounts =
-                [models.entry(spec.id()).or_default(), sources.entry(source.as_str().to_owned()).or_default()];
+            let accounts = [
+                models.entry(spec.id()).or_default(),
+                sources.entry(source.as_str().to_owned()).or_default(),
+            ];
             for account in accounts {
                 account.usage += usage;
                 account.cost_usd += cost;

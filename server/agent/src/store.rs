@@ -24,8 +24,8 @@ use crate::{
     report,
     session::{Rendered, Session, State},
     shared::Shared,
-    window::Window,
     types::{AgentError, Reach, Resumed, SessionPage, SessionSummary, ShownRole},
+    window::Window,
 };
 
 /// How long a session that another process has open is waited for.

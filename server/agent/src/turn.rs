@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use crate::{
     attachments,
-    event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
     collapse::Summaries,
+    event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
     instructions, meter, opening,
     recall::Recall,
     report,
@@ -72,10 +72,12 @@ impl Turn {
         // Trust may have come since the session began.
         let starting = session.shared.extensions.keep(&session.shared, &session.cwd, &loaded);
         let opening =
-            opening::prepare(&session, Some(&id), &loaded.settings, starting).await.map_err(|error| TurnEnd {
-                stop: TurnStop::Error,
-                usage: Usage::default(),
-                error: Some((error_code(&error).to_owned(), error.to_string())),
+            opening::prepare(&session, Some(&id), &loaded.settings, starting).await.map_err(|error| {
+                TurnEnd {
+                    stop: TurnStop::Error,
+                    usage: Usage::default(),
+                    error: Some((error_code(&error).to_owned(), error.to_string())),
+                }
             })?;
         // A hint is for whoever has the file open.
         for diagnostic in loaded.diagnostics.iter().filter(|it| it.severity != settings::Severity::Hint) {

@@ -4,11 +4,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use context::{
-    Calibration, Entry, Event, Projection, Recorded,
-    event::CompactionRecord,
-    ledger::History,
-};
+use context::{Calibration, Entry, Event, Projection, Recorded, event::CompactionRecord, ledger::History};
 use conversation::{Block, Body, Message, Record};
 use jiff::Timestamp;
 use model::{CacheWatch, Field};
@@ -141,9 +137,7 @@ impl Window {
 
 /// The list of things to do, in the form of who writes it.
 pub(crate) fn kept_todos(todos: &[Todo]) -> Value {
-    let todo = |todo: &Todo| {
-        json!({ "content": todo.content, "status": todo.status, "activeForm": todo.active_form })
-    };
+    let todo = |todo: &Todo| json!({ "content": todo.content, "status": todo.status, "activeForm": todo.active_form });
     json!({ TODOS: todos.iter().map(todo).collect::<Vec<_>>() })
 }
 

@@ -72,6 +72,10 @@ pub enum Command {
     },
     DebugTokens,
     DebugSecrets,
+    DebugLayout {
+        session: String,
+        cwd: Option<PathBuf>,
+    },
     DebugRank {
         directory: PathBuf,
     },
@@ -406,8 +410,9 @@ fn debug(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
     }
     let mut words = words.into_iter();
     let Some(part) = words.next() else {
-        return Err("'debug' needs the name of a part: tokens, shell, path, sandbox, rank, secrets or layout"
-            .into());
+        return Err(
+            "'debug' needs the name of a part: tokens, shell, path, sandbox, rank, secrets or layout".into(),
+        );
     };
     match (part.string()?.as_str(), words.next()) {
         ("tokens", None) => Ok(Command::DebugTokens),

@@ -60,14 +60,14 @@ impl OpenCalls {
 /// Tells whether the next assistant record is more of the same response. Claude Code writes one record per
 /// block, and results of early blocks may stand between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ResponseKey {
+pub struct ResponseKey {
     /// `None`: nothing can continue it.
     id: Option<String>,
     has_ended: bool,
 }
 
 impl ResponseKey {
-    pub(crate) fn of(message: &Message) -> Self {
+    pub fn of(message: &Message) -> Self {
         match &message.body {
             Body::Assistant { id, stop_reason, .. } => {
                 Self { id: id.clone(), has_ended: stop_reason.is_some() }
@@ -78,13 +78,13 @@ impl ResponseKey {
 
     /// The user's side has spoken. A response with a stop reason is over then: servers that give every response
     /// the same id must not have their rounds run together.
-    pub(crate) fn replied(&mut self) {
+    pub fn replied(&mut self) {
         if self.has_ended {
             self.id = None;
         }
     }
 
-    pub(crate) fn continues_with(&self, message: &Message) -> bool {
+    pub fn continues_with(&self, message: &Message) -> bool {
         match &message.body {
             Body::Assistant { id: Some(id), .. } => self.id.as_ref() == Some(id),
             _ => false,

@@ -144,8 +144,9 @@ pub struct ModelCost {
     pub cost_usd: f64,
 }
 
-/// A uuid that follows from another: making the same repair twice makes the same message.
-pub(crate) fn derived_uuid(from: Uuid, purpose: &str) -> Uuid {
+/// A uuid that follows from another: making the same message twice, by a repair or by a projection, makes one
+/// message.
+pub fn derived_uuid(from: Uuid, purpose: &str) -> Uuid {
     let purpose = identity(purpose.as_bytes()).as_u128();
     uuid::Builder::from_custom_bytes((from.as_u128().rotate_left(17) ^ purpose).to_be_bytes()).into_uuid()
 }

@@ -14,12 +14,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{Compacted, Job, Plan, Refusal, restore};
-use crate::{
-    event::NoticeLevel,
-    instructions, meter, opening,
-    session::Opening,
-    window::Undo,
-};
+use crate::{event::NoticeLevel, instructions, meter, opening, session::Opening, window::Undo};
 
 /// What a compaction adds to the transcript, and the thread it makes.
 struct Group {
@@ -97,9 +92,10 @@ pub(super) async fn commit(
             event: Event::Compacted(compaction),
             entry: Some(entry.clone()),
         };
-        let (first, rest) = group.messages.split_first().map_or((None, [].as_slice()), |(first, rest)| {
-            (Some(Arc::clone(first)), rest)
-        });
+        let (first, rest) = group
+            .messages
+            .split_first()
+            .map_or((None, [].as_slice()), |(first, rest)| (Some(Arc::clone(first)), rest));
         let mut records: Vec<Record> = first.into_iter().map(Record::Message).collect();
         records.push(Record::Context(serde_json::to_value(&recorded).unwrap_or_default()));
         records.push(Record::Context(crate::window::kept_todos(&session.todos.get())));
@@ -168,7 +164,13 @@ fn assemble(
 const BOUNDARY: &str = "The conversation was compacted here.";
 
 /// Writes onto the boundary what the compaction did.
-fn describe(group: &mut Group, job: &Job<'_>, old: &[Arc<Message>], plan: &Plan, (before, after): (u64, u64)) {
+fn describe(
+    group: &mut Group,
+    job: &Job<'_>,
+    old: &[Arc<Message>],
+    plan: &Plan,
+    (before, after): (u64, u64),
+) {
     let last = group.messages.last().map(|message| message.uuid);
     let kept = old.get(plan.kept.clone()).unwrap_or_default();
     let anchor = if plan.scope == Scope::From { Some(group.boundary) } else { last };

@@ -60,9 +60,10 @@ pub(super) async fn ask(
     job.session.notice(job.turn, NoticeLevel::Info, format!("the summary is asked for once more: {missing}"));
     let again = format!("{directive}\n\n{}", compact::retry_directive(&missing));
     let second = fork(job, &mut messages, again).await?;
-    let best = Summary::parse(&second.text).into_iter().chain(first_read).max_by(|one, other| {
-        one.score().total_cmp(&other.score())
-    });
+    let best = Summary::parse(&second.text)
+        .into_iter()
+        .chain(first_read)
+        .max_by(|one, other| one.score().total_cmp(&other.score()));
     let Some(summary) = best else {
         return Err(Refusal::Failed("the model did not write a summary, twice".to_owned()));
     };
@@ -77,7 +78,11 @@ pub(super) async fn ask(
 }
 
 /// `messages` lose their oldest rounds where they are too long.
-async fn fork(job: &Job<'_>, messages: &mut Vec<RequestMessage>, directive: String) -> Result<Ended, Refusal> {
+async fn fork(
+    job: &Job<'_>,
+    messages: &mut Vec<RequestMessage>,
+    directive: String,
+) -> Result<Ended, Refusal> {
     let mut drops = 0;
     loop {
         let fork = Fork {
@@ -108,7 +113,8 @@ async fn fork(job: &Job<'_>, messages: &mut Vec<RequestMessage>, directive: Stri
             )));
         };
         drops += 1;
-        let text = "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
+        let text =
+            "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
         job.session.notice(job.turn, NoticeLevel::Warning, text);
         *messages = shorter;
     }
