@@ -5,7 +5,7 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use context::fragment;
-use conversation::{Block, Body, Flags, Record};
+use conversation::{Attachment, Block, Body, Flags, Record};
 use permissions::Mode;
 use workspace::{Encoding, Range, Workspace};
 
@@ -145,6 +145,12 @@ pub(crate) fn tell_mode(session: &Session, mode: Mode) {
         _ => return,
     };
     session.attach(kind, fragment::reminder(text.trim_end(), text.len() * 2));
+}
+
+/// What a model in plan mode is told.
+pub(crate) fn plan_reminder() -> Attachment {
+    let text = include_str!("prompts/plan.md");
+    Attachment { kind: PLAN_ON.to_owned(), text: fragment::reminder(text.trim_end(), text.len() * 2) }
 }
 
 pub(crate) fn tell_interrupted(turn: &Turn) {

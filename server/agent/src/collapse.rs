@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use context::{Event, collapse};
+use context::{Event, collapse, projection::Span};
 use model::QuerySource;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -29,7 +29,7 @@ pub(crate) fn begin(turn: &mut Turn) {
     }
     take_finished(turn);
     let staged = turn.session.state().window.projection.staged().to_vec();
-    for (first, last) in staged {
+    for Span { first, last, .. } in staged.into_iter().filter(|span| span.summary.is_none()) {
         if turn.collapsing.insert((first, last)) {
             let (session, opening, cancel) =
                 (Arc::clone(&turn.session), turn.opening.clone(), turn.cancel.child_token());
@@ -82,7 +82,7 @@ pub(crate) async fn commit(turn: &mut Turn) -> bool {
     };
     let some = !changes.is_empty();
     for change in changes {
-        turn.session.decide(Some(&turn.id), change.event, Some(change.entry));
+        turn.session.decide(Some(&turn.id), change.event, change.entry);
     }
     some
 }

@@ -8,15 +8,16 @@ mod commit;
 mod restore;
 mod summary;
 
-use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use context::{
-    compact::{Continue, Scope},
-    event::Trigger,
+    Trigger,
+    compact::{self, Continue},
+    event::layer,
     partial::{self, Direction},
     session_compact::{self, Notes},
 };
-use conversation::Message;
+use conversation::{Block, Body, Message};
 use settings::Settings;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -26,9 +27,6 @@ use crate::{
     meter, opening,
     session::{Opening, Session},
 };
-
-/// "Waits ≤ 15 s for a running update" of the notes.
-const NOTES_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How a conversation is compacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +79,9 @@ pub(crate) enum Refusal {
     /// It was tried, and counts as a failure.
     #[error("{0}")]
     Failed(String),
+    /// The conversation does not even fit a request for its summary.
+    #[error("{0}")]
+    TooLong(String),
 }
 
 /// Who compacts what, and why.
@@ -98,14 +99,36 @@ pub(crate) struct Job<'a> {
 /// What stands in for a part of the thread.
 #[derive(Clone)]
 struct Plan {
-    layer: &'static str,
-    scope: Scope,
+    part: Part,
     /// Positions in the thread.
     summarised: Range<usize>,
-    /// Before it (from) or after it (up to).
+    /// Before it (from) or after it.
     kept: Range<usize>,
     summary: String,
+    /// The message that stands for it.
+    message: String,
     score: Option<f64>,
+}
+
+/// Which part of the conversation, and by what means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Whole,
+    From,
+    UpTo,
+    /// What the session's notes cover.
+    Noted,
+}
+
+impl Part {
+    fn layer(self) -> &'static str {
+        match self {
+            Self::Whole => layer::FULL,
+            Self::From => "from",
+            Self::UpTo => "upTo",
+            Self::Noted => layer::SESSION_MEMORY,
+        }
+    }
 }
 
 impl Job<'_> {
@@ -123,7 +146,7 @@ impl Job<'_> {
         if asked.preview {
             let tokens_after = commit::size(self, &thread, &plan);
             let shown = Compacted {
-                layer: plan.layer,
+                layer: plan.part.layer(),
                 tokens_before: before,
                 tokens_after,
                 summary: plan.summary.clone(),
@@ -159,20 +182,37 @@ impl Job<'_> {
         }
     }
 
-    /// The whole conversation; what was not answered yet is kept as it is.
+    /// The whole conversation; what was not answered yet is kept as it is. Where the request for the summary does not
+    /// fit because of what came last, that is kept too.
     async fn full(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
-        let end = context::compact::unanswered(thread);
+        let end = unanswered(thread);
         if end == 0 {
             return Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
         }
-        let made = summary::ask(self, thread, 0..end, Scope::Whole, asked.instructions.as_deref()).await?;
+        let mut ends = vec![end];
+        if self.trigger == Trigger::Reactive {
+            let tokens = meter::of_message(self.session, &self.opening.spec);
+            ends = context::reactive::peeled(thread, None, &tokens);
+            ends.retain(|peeled| *peeled <= end);
+            ends.insert(0, end);
+        }
+        let instructions = asked.instructions.as_deref();
+        let mut outcome = Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
+        for end in ends {
+            outcome = summary::ask(self, thread, 0..end, Part::Whole, instructions).await.map(|made| (made, end));
+            if !matches!(outcome, Err(Refusal::TooLong(_))) {
+                break;
+            }
+        }
+        let (made, end) = outcome?;
+        let scope = if end == thread.len() { compact::Scope::Whole } else { compact::Scope::UpTo };
         Ok(Plan {
-            layer: "full",
-            scope: Scope::Whole,
+            part: Part::Whole,
             summarised: 0..end,
             kept: end..thread.len(),
-            summary: made.text,
-            score: Some(made.score),
+            message: compact::summary_text(&made, self.session.transcript.path(), self.then, scope),
+            score: Some(made.score()),
+            summary: made.text().to_owned(),
         })
     }
 
@@ -183,21 +223,24 @@ impl Job<'_> {
         direction: Direction,
         asked: &Compact,
     ) -> Result<Plan, Refusal> {
-        let plan =
-            partial::plan(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
-        let (layer, scope) = match direction {
-            Direction::From => ("from", Scope::From),
-            Direction::UpTo => ("upTo", Scope::UpTo),
+        let plan = partial::partial(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
+        let part = match direction {
+            Direction::From => Part::From,
+            Direction::UpTo => Part::UpTo,
         };
         let summarised = plan.summarise.clone();
-        let made = summary::ask(self, thread, summarised, scope, asked.instructions.as_deref()).await?;
+        let made = summary::ask(self, thread, summarised, part, asked.instructions.as_deref()).await?;
+        let scope = match (direction, thread.get(plan.summarise.start)) {
+            (Direction::From, Some(first)) => compact::Scope::From(first),
+            _ => compact::Scope::UpTo,
+        };
         Ok(Plan {
-            layer,
-            scope,
+            part,
+            message: compact::summary_text(&made, self.session.transcript.path(), self.then, scope),
             summarised: plan.summarise,
             kept: plan.keep,
-            summary: made.text,
-            score: Some(made.score),
+            score: Some(made.score()),
+            summary: made.text().to_owned(),
         })
     }
 
@@ -208,7 +251,6 @@ impl Job<'_> {
         if !features.session_memory_compact {
             return Err("compaction from the session's notes is switched off".to_owned());
         }
-        session.notes_settled(NOTES_PATIENCE).await;
         let path = notes_path(session);
         let text = tokio::fs::read_to_string(&path)
             .await
@@ -221,11 +263,11 @@ impl Job<'_> {
         let prefix = meter::prefix_tokens(session, self.opening);
         let tokens = meter::of_message(session, &self.opening.spec);
         let notes = Notes { text: &text, path: &path, upto, resumed };
-        let plan = session_compact::plan(&notes, thread, threshold, prefix, &tokens)
+        let plan = session_compact::plan(notes, thread, threshold, prefix, &tokens)
             .map_err(|why| why.to_string())?;
         Ok(Plan {
-            layer: "sessionMemory",
-            scope: Scope::UpTo,
+            part: Part::Noted,
+            message: session_compact::summary_text(&plan, session.transcript.path(), self.then),
             summarised: 0..plan.keep_from,
             kept: plan.keep_from..thread.len(),
             summary: plan.summary,
@@ -256,6 +298,22 @@ pub(crate) async fn by_request(
     let run = cancel.run_until_cancelled(job.run(asked));
     let (compacted, _) = run.await.unwrap_or(Err(Refusal::Cancelled))?;
     Ok(compacted)
+}
+
+/// Where the part begins that was not answered yet: the user's words behind the last response, unless they are results
+/// of its calls.
+fn unanswered(thread: &[Arc<Message>]) -> usize {
+    let behind = thread.iter().rposition(|message| matches!(message.body, Body::Assistant { .. }));
+    let end = behind.map_or(0, |last| last + 1);
+    let rest = thread.get(end..).unwrap_or_default();
+    let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
+    let answers_calls = rest.iter().any(|message| {
+        matches!(&message.body, Body::User { content } if content.iter().any(is_result))
+    });
+    let speaks = rest.iter().any(|message| {
+        !message.flags.meta && matches!(&message.body, Body::User { content } if !content.iter().any(is_result))
+    });
+    if answers_calls || !speaks { thread.len() } else { end }
 }
 
 /// Where the notes of a session are.

@@ -7,7 +7,7 @@ use context::{
     CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction, compact::Continue,
     event::Trigger, prepare, result_store,
 };
-use conversation::{Block, Body, ResultContent};
+use conversation::{Block, Body, Message, ResultContent};
 use jiff::Timestamp;
 use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
 use settings::{Features, Settings};
@@ -36,7 +36,7 @@ const MESSAGE_CHARS: usize = 200_000;
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     let mut gate = run_stages(turn);
     turn.session.state().window.refills.rounds_since += 1;
-    if gate == Gate::CollapseNow {
+    if matches!(gate, Gate::CollapseNow { .. }) {
         collapse::commit(turn).await;
         gate = Gate::Open;
     }
@@ -72,10 +72,7 @@ fn run_stages(turn: &Turn) -> Gate {
         &mut ResultFiles { session },
     );
     for change in changes {
-        if let Some(words) = change.reminder {
-            session.attach("context", context::fragment::reminder(&words, words.len() * 2));
-        }
-        session.decide(Some(&turn.id), change.event, Some(change.entry));
+        session.decide(Some(&turn.id), change.event, change.entry);
     }
     gate
 }
@@ -182,11 +179,19 @@ fn write_once(folder: &std::path::Path, path: &std::path::Path, bytes: &[u8]) ->
 }
 
 /// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
-pub(crate) fn shelved(session: &Session, tool: &str, id: &str, content: ResultContent) -> ResultContent {
+pub(crate) fn shelved(
+    session: &Session,
+    tool: &str,
+    id: &str,
+    content: ResultContent,
+    tokens: impl Fn(&Message) -> u64,
+) -> ResultContent {
     let settings = session.shared.settings(&session.cwd).settings;
     let features = settings.features(&session.shared.environment);
     let own = features.tool_result_limits.get(tool).copied();
-    if !features.tool_result_storage || !result_store::is_over(tool, own, &content) {
+    let limit = result_store::limit_of(tool, own).unwrap_or(usize::MAX);
+    let is_over = features.tool_result_storage && result_store::length_of(&content) > limit;
+    if !is_over && result_store::largest_result(&content, &tokens).is_none() {
         return content;
     }
     match (ResultFiles { session }).keep(id, &content) {
@@ -256,8 +261,7 @@ fn guard_against_loops(turn: &Turn) -> Result<(), TurnEnd> {
 }
 
 /// What a large message is, in a few words.
-fn what_is(thread: &[Arc<conversation::Message>], message: &conversation::Message) -> Option<String> {
-    use conversation::Block;
+fn what_is(thread: &[Arc<Message>], message: &Message) -> Option<String> {
     match &message.body {
         Body::User { content } => {
             let result = content.iter().find_map(|block| match block {
@@ -333,7 +337,8 @@ pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, T
 fn drop_large_media(turn: &Turn) -> bool {
     let thread = turn.session.state().thread.clone();
     let projection = turn.session.state().window.projection.clone();
-    let Some(change) = context::reactive::without_large_media(&thread, &projection) else { return false };
-    turn.session.decide(Some(&turn.id), change.event, Some(change.entry));
+    let tokens = meter::of_message(&turn.session, &turn.opening.spec);
+    let Some(change) = context::reactive::drop_media(&projection.view(&thread), &tokens) else { return false };
+    turn.session.decide(Some(&turn.id), change.event, change.entry);
     true
 }

@@ -145,8 +145,8 @@ fn record(
 ) -> Outcome {
     let session = &handle.session;
     let mut content = match std::mem::take(&mut outcome.content) {
-        ResultContent::Text(text) if text.is_empty() => ResultContent::Text(result_store::EMPTY.to_owned()),
-        content => room::shelved(session, name, id, content),
+        ResultContent::Text(text) if text.is_empty() => ResultContent::Text(result_store::PLACEHOLDER.to_owned()),
+        content => room::shelved(session, name, id, content, handle.tokens()),
     };
     let now = Instant::now();
     let mut shown = None;

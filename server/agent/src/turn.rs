@@ -9,7 +9,7 @@ use std::{
 
 use context::{Entry, Event, budget::Compaction};
 use conversation::Usage;
-use model::{AppliedEdit, Break, QuerySource};
+use model::{AppliedEdit, Break, ModelSpec, QuerySource};
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
 use settings::{Diagnostic, Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,7 @@ pub(crate) struct TurnHandle {
     pub id: TurnId,
     pub session: Arc<Session>,
     pub toolbox: Toolbox,
+    spec: ModelSpec,
     policy: Arc<Mutex<Policy>>,
     fetch: FetchPolicy,
 }
@@ -140,6 +141,7 @@ impl Turn {
             id: self.id.clone(),
             session: Arc::clone(&self.session),
             toolbox: self.opening.toolbox.clone(),
+            spec: self.opening.spec.clone(),
             policy: Arc::clone(&self.policy),
             fetch: FetchPolicy { allow_private: self.settings.web_fetch.allow_private.clone() },
         }
@@ -221,6 +223,11 @@ impl Turn {
 impl TurnHandle {
     pub fn emit(&self, event: AgentEvent) {
         self.session.emit(Some(&self.id), event);
+    }
+
+    /// How large messages are for the model that answers.
+    pub fn tokens(&self) -> impl Fn(&conversation::Message) -> u64 + use<> {
+        meter::of_message(&self.session, &self.spec)
     }
 
     pub fn fetch_policy(&self) -> FetchPolicy {

@@ -77,6 +77,8 @@ pub enum Event {
         messages: Vec<Uuid>,
         summary: String,
     },
+    /// The images and documents of these messages are no longer sent.
+    MediaDropped { messages: Vec<Uuid> },
     /// The session's notes cover the conversation up to this message.
     Notes {
         upto: Uuid,

@@ -43,8 +43,8 @@ fn parse(number: usize, line: &str) -> Message {
     let (id, more) = rest.split_once(' ').unwrap_or((rest, ""));
     let body = match kind {
         "user" | "meta" | "summary" => user(rest),
-        "boundary" => Body::System { subtype: COMPACT_BOUNDARY.to_owned(), text: String::new() },
-        "notice" => Body::System { subtype: "notice".to_owned(), text: String::new() },
+        "boundary" => Body::notice(COMPACT_BOUNDARY, ""),
+        "notice" => Body::notice("notice", ""),
         "attachment" => Body::Attachment(Attachment { kind: "editor".to_owned(), text: repeated(rest) }),
         "say" => response(id, vec![Block::text(repeated(more))]),
         "think" => {

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use context::{
-    Entry, Event,
-    compact::{self, Scope},
-    event::{CompactionRecord, Trigger},
-};
+use context::{CompactionRecord, Entry, Event, Recorded, Trigger};
 use conversation::{
     Attachment, Block, Body, COMPACT_BOUNDARY, Compaction, Flags, Message, PreservedSegment, Record,
 };
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Compacted, Job, Plan, Refusal, restore};
+use super::{Compacted, Job, Part, Plan, Refusal, restore};
 use crate::{event::NoticeLevel, instructions, meter, opening, session::Opening, window::Undo};
 
 /// What a compaction adds to the transcript, and the thread it makes.
@@ -40,10 +36,10 @@ pub(super) async fn commit(
     session.shared.faults.reach("compaction: summary");
     let sheet = session.instructions().clone();
     let boundary = Uuid::now_v7();
-    let renewed = match plan.scope {
-        // What comes before is kept, and the cache with it.
-        Scope::From => None,
-        Scope::Whole | Scope::UpTo => Some(
+    // What comes before is kept, and the cache with it.
+    let renewed = match plan.part == Part::From {
+        true => None,
+        false => Some(
             opening::renewed(session, job.settings, job.opening, boundary)
                 .await
                 .map_err(|error| Refusal::Failed(error.to_string()))?,
@@ -68,25 +64,24 @@ pub(super) async fn commit(
     describe(&mut group, job, thread, &plan, (before, after));
     let summarised = plan.summarised.len() as u64;
     let entry = Entry {
-        layer: plan.layer.to_owned(),
+        layer: plan.part.layer().to_owned(),
         detail: detail(&plan, before, after),
         messages: summarised,
         tokens_freed: before.saturating_sub(after),
-        cache_kept: plan.scope == Scope::From,
+        cache_kept: plan.part == Part::From,
         original: Some(boundary.to_string()),
     };
     let compaction = CompactionRecord {
-        layer: plan.layer.to_owned(),
+        layer: plan.part.layer().to_owned(),
         trigger: job.trigger,
         messages: summarised,
         tokens_before: before,
         tokens_after: after,
         score: plan.score,
     };
-    let mut undo = None;
     let written = {
         let mut state = session.state();
-        let recorded = context::Recorded {
+        let recorded = Recorded {
             at: Timestamp::now(),
             after: Some(boundary),
             event: Event::Compacted(compaction),
@@ -101,17 +96,17 @@ pub(super) async fn commit(
         records.push(Record::Context(crate::window::kept_todos(&session.todos.get())));
         records.extend(renewed.map(|(_, prefix)| Record::Prefix(prefix)));
         records.extend(rest.iter().map(|message| Record::Message(Arc::clone(message))));
-        undo = Some(Undo {
+        let undo = Undo {
             thread: std::mem::replace(&mut state.thread, group.thread),
             tip: state.tip,
             rendered: state.rendered.clone(),
             sheet,
-        });
+        };
         state.tip = group.messages.last().map(|message| message.uuid);
         state.rendered = Some(opening.rendered.clone());
         state.window.push(recorded);
         state.window.watch.announce();
-        state.window.undo = undo.take();
+        state.window.undo = Some(undo);
         state.window.failures = 0;
         session.write_all(&mut state, &records)
     };
@@ -121,7 +116,7 @@ pub(super) async fn commit(
     session.shared.faults.reach("compaction: done");
     session.sync_in_background();
     let done =
-        Compacted { layer: plan.layer, tokens_before: before, tokens_after: after, summary: plan.summary };
+        Compacted { layer: plan.part.layer(), tokens_before: before, tokens_after: after, summary: plan.summary };
     Ok((done, opening))
 }
 
@@ -135,14 +130,13 @@ fn assemble(
     let tip = job.session.state().tip;
     let now = Timestamp::now();
     let message = |uuid, parent, flags, body| Arc::new(Message { uuid, parent, timestamp: now, flags, body });
-    let text = compact::summary_text(&plan.summary, job.session.transcript.path(), plan.scope, job.then);
     let mut messages = vec![
         message(boundary, tip, Flags::default(), Body::notice(COMPACT_BOUNDARY, BOUNDARY)),
         message(
             Uuid::now_v7(),
             Some(boundary),
             Flags { meta: true, compact_summary: true, sidechain: false },
-            Body::User { content: vec![Block::text(text)] },
+            Body::User { content: vec![Block::text(&plan.message)] },
         ),
     ];
     for attachment in restored {
@@ -151,12 +145,11 @@ fn assemble(
         messages.push(message(Uuid::now_v7(), parent, flags, Body::Attachment(attachment.clone())));
     }
     let kept = thread.get(plan.kept.clone()).unwrap_or_default().iter().cloned();
-    let thread = match plan.scope {
-        Scope::From => {
-            let rest = messages.iter().skip(1).cloned();
-            messages.iter().take(1).cloned().chain(kept).chain(rest).collect()
-        }
-        Scope::Whole | Scope::UpTo => messages.iter().cloned().chain(kept).collect(),
+    let thread = if plan.part == Part::From {
+        let rest = messages.iter().skip(1).cloned();
+        messages.iter().take(1).cloned().chain(kept).chain(rest).collect()
+    } else {
+        messages.iter().cloned().chain(kept).collect()
     };
     Group { boundary, messages, thread }
 }
@@ -173,7 +166,7 @@ fn describe(
 ) {
     let last = group.messages.last().map(|message| message.uuid);
     let kept = old.get(plan.kept.clone()).unwrap_or_default();
-    let anchor = if plan.scope == Scope::From { Some(group.boundary) } else { last };
+    let anchor = if plan.part == Part::From { Some(group.boundary) } else { last };
     let segment = match (kept.first(), anchor, kept.last()) {
         (Some(head), Some(anchor_uuid), Some(tail)) => {
             Some(PreservedSegment { head_uuid: head.uuid, anchor_uuid, tail_uuid: tail.uuid })
@@ -208,9 +201,9 @@ fn late_tools(opening: &Opening) -> Vec<String> {
 }
 
 fn detail(plan: &Plan, before: u64, after: u64) -> String {
-    let what = match plan.layer {
-        "sessionMemory" => "the notes of this session stand in for",
-        _ => "a summary stands in for",
+    let what = match plan.part {
+        Part::Noted => "the notes of this session stand in for",
+        Part::Whole | Part::From | Part::UpTo => "a summary stands in for",
     };
     let mut text =
         format!("{what} {} messages: {before} tokens before, {after} after", plan.summarised.len());

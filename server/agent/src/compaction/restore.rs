@@ -8,14 +8,15 @@ use conversation::{Attachment, Block, Body, Message};
 use permissions::{Mode, ReadFilter};
 use tools::TodoStatus;
 
-use super::{Job, Plan};
+use super::{Job, Part, Plan};
 use crate::{attachments, meter, session::Session, turn};
 
 /// The kinds of the attachments.
-const FILE: &str = "restored-file";
-const SKILL: &str = "restored-skill";
-const PLAN: &str = "restored-plan";
-const TODO: &str = "restored-todo";
+const PLAN: &str = "approved-plan";
+const TODO: &str = "todo";
+
+/// "The 5 files read last."
+const FILES: usize = 5;
 
 /// Files that are looked at to find so many that can be shown.
 const LOOKED_AT: usize = 20;
@@ -23,15 +24,13 @@ const LOOKED_AT: usize = 20;
 pub(super) async fn attachments(job: &Job<'_>, thread: &[Arc<Message>], plan: &Plan) -> Vec<Attachment> {
     let mut restored = Vec::new();
     // The notes name the files that matter, and the newest rounds are there.
-    if plan.layer != "sessionMemory" {
+    if plan.part != Part::Noted {
         restored.extend(files(job, thread.get(plan.kept.clone()).unwrap_or_default()).await);
     }
-    let tokens = meter::of_text(job.session, &job.opening.spec);
-    let skills = job.session.state().window.projection.skills();
-    for (name, text) in compact::restored_skills(skills, &tokens) {
-        let body = format!("The skill {name} was loaded earlier in this conversation:\n\n{text}");
-        restored.push(attachment(SKILL, &body));
-    }
+    let tokens = meter::of_message(job.session, &job.opening.spec);
+    let skills = job.session.state().window.projection.skills().to_vec();
+    let skills = skills.into_iter().map(|skill| (skill.name, skill.text)).collect();
+    restored.extend(compact::restored_skills(skills, &tokens));
     let gone = thread.get(plan.summarised.clone()).unwrap_or_default();
     if let Some(words) = last_plan(gone) {
         restored.push(attachment(PLAN, &format!("The plan that the user approved:\n\n{words}")));
@@ -52,10 +51,10 @@ fn attachment(kind: &str, body: &str) -> Attachment {
 /// The files that were read last, as they are now. Those that are still in sight are not shown twice.
 async fn files(job: &Job<'_>, kept: &[Arc<Message>]) -> Vec<Attachment> {
     let (session, seen) = (Arc::clone(job.session), in_sight(kept));
-    let tokens = meter::of_text(job.session, &job.opening.spec);
+    let tokens = meter::of_message(job.session, &job.opening.spec);
     let read = tokio::task::spawn_blocking(move || {
         let policy = turn::current_policy(&session);
-        let mut filter = ReadFilter::new(policy);
+        let filter = ReadFilter::new(policy);
         let mut files: Vec<(PathBuf, String)> = Vec::new();
         for path in session.reads.newest(LOOKED_AT) {
             if seen.contains(&path) || !filter.may_read(&path) || is_in_opening(&session, &path) {
@@ -64,19 +63,14 @@ async fn files(job: &Job<'_>, kept: &[Arc<Message>]) -> Vec<Attachment> {
             if let Ok(file) = session.shared.workspace.read(&path) {
                 files.push((path, file.text.to_string()));
             }
-            if files.len() == compact::RESTORED_FILES {
+            if files.len() == FILES {
                 break;
             }
         }
         files
     });
     let files = read.await.unwrap_or_default();
-    let shown = compact::restored_files(files, &tokens);
-    shown.into_iter().map(|(path, text)| attachment(FILE, &words(&path, &text))).collect()
-}
-
-fn words(path: &std::path::Path, text: &str) -> String {
-    format!("{} was read before the conversation was compacted. As it is now:\n\n{text}", path.display())
+    compact::restored(files, &tokens)
 }
 
 /// Instructions and the index of memories are there in any case.

@@ -3,11 +3,11 @@
 
 use std::{ops::Range, sync::Arc};
 
-use context::compact::{self, Scope, Summary};
+use context::compact::{self, Scope, Section, Summary};
 use conversation::{Message, RequestMessage, StopReason};
 use model::{ModelError, QuerySource};
 
-use super::{Job, Refusal};
+use super::{Job, Part, Refusal};
 use crate::{
     event::NoticeLevel,
     fork::{Ended, Fork, ForkError, NoTools},
@@ -23,66 +23,59 @@ const MOST_DROPS: u32 = 3;
 /// A summary is text; whoever calls tools instead is told so, once.
 const ROUNDS: u32 = 2;
 
-pub(super) struct Made {
-    pub(super) text: String,
-    pub(super) score: f64,
-}
-
 /// A summary of these messages of the thread.
 pub(super) async fn ask(
     job: &Job<'_>,
     thread: &[Arc<Message>],
     part: Range<usize>,
-    scope: Scope,
+    which: Part,
     instructions: Option<&str>,
-) -> Result<Made, Refusal> {
+) -> Result<Summary, Refusal> {
     // What follows is summarised in sight of what stays before it; what precedes, without what comes after.
     let sent = thread.get(..part.end).unwrap_or(thread);
     let mut messages = query_loop::messages(job.session, job.opening, sent);
     compact::without_media(&mut messages);
-    let directive = match scope {
-        Scope::From => compact::directive_from(instructions, thread.get(part.start)),
-        Scope::Whole | Scope::UpTo => compact::directive(instructions, scope),
+    let scope = match (which, thread.get(part.start)) {
+        (Part::From, Some(first)) => Scope::From(first),
+        _ if part.end < thread.len() => Scope::UpTo,
+        _ => Scope::Whole,
     };
+    let directive = compact::directive(instructions, scope);
     let first = fork(job, &mut messages, directive.clone()).await?;
     let first_read = Summary::parse(&first.text);
-    if first.stop != StopReason::MaxTokens
-        && let Ok(summary) = &first_read
+    let is_cut = first.stop == StopReason::MaxTokens;
+    if let Ok(summary) = &first_read
         && summary.is_good()
+        && !is_cut
     {
-        return Ok(Made { text: summary.text().to_owned(), score: summary.score() });
+        return Ok(summary.clone());
     }
     let missing = match &first_read {
-        _ if first.stop == StopReason::MaxTokens => compact::Shortfall::CutOff,
-        Ok(summary) => compact::Shortfall::Missing(summary.missing()),
-        Err(_) => compact::Shortfall::NoSummary,
+        Ok(summary) => summary.missing(),
+        Err(_) => Section::ALL.to_vec(),
     };
-    job.session.notice(job.turn, NoticeLevel::Info, format!("the summary is asked for once more: {missing}"));
+    let why = match (is_cut, missing.len()) {
+        (true, _) => "it was cut off by the output limit".to_owned(),
+        (false, lacking) => format!("{lacking} of its nine sections are missing"),
+    };
+    job.session.notice(job.turn, NoticeLevel::Info, format!("the summary is asked for once more: {why}"));
     let again = format!("{directive}\n\n{}", compact::retry_directive(&missing));
     let second = fork(job, &mut messages, again).await?;
-    let best = Summary::parse(&second.text)
-        .into_iter()
-        .chain(first_read)
-        .max_by(|one, other| one.score().total_cmp(&other.score()));
+    let read = [Summary::parse(&second.text), first_read].into_iter().flatten();
+    let best = read.max_by(|one, other| one.score().total_cmp(&other.score()));
     let Some(summary) = best else {
         return Err(Refusal::Failed("the model did not write a summary, twice".to_owned()));
     };
     if !summary.is_good() {
-        let text = format!(
-            "the summary lacks {}; the transcript has everything, and uncompact takes it back until the next request",
-            summary.missing().join(", ")
-        );
+        let lacking: Vec<&str> = summary.missing().into_iter().map(Section::title).collect();
+        let text = format!("the summary lacks: {}. The transcript has everything", lacking.join(", "));
         job.session.notice(job.turn, NoticeLevel::Warning, text);
     }
-    Ok(Made { text: summary.text().to_owned(), score: summary.score() })
+    Ok(summary)
 }
 
 /// `messages` lose their oldest rounds where they are too long.
-async fn fork(
-    job: &Job<'_>,
-    messages: &mut Vec<RequestMessage>,
-    directive: String,
-) -> Result<Ended, Refusal> {
+async fn fork(job: &Job<'_>, messages: &mut Vec<RequestMessage>, directive: String) -> Result<Ended, Refusal> {
     let mut drops = 0;
     loop {
         let fork = Fork {
@@ -107,14 +100,13 @@ async fn fork(
         };
         let shorter = compact::without_oldest(messages, over_by).filter(|_| drops < MOST_DROPS);
         let Some(shorter) = shorter else {
-            return Err(Refusal::Failed(format!(
-                "the conversation is too long to be summarised, even without its oldest part ({error}); rewind to an \
-                 earlier message, or start a new session"
+            return Err(Refusal::TooLong(format!(
+                "it is too long to be summarised, even without its oldest part ({error}); rewind to an earlier message, \
+                 or start a new session"
             )));
         };
         drops += 1;
-        let text =
-            "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
+        let text = "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
         job.session.notice(job.turn, NoticeLevel::Warning, text);
         *messages = shorter;
     }

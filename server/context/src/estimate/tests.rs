@@ -154,7 +154,7 @@ fn at(second: i64, message: Arc<Message>) -> Arc<Message> {
 }
 
 fn boundary() -> Arc<Message> {
-    message(Body::System { subtype: COMPACT_BOUNDARY.to_owned(), text: "compacted".to_owned() })
+    message(Body::notice(COMPACT_BOUNDARY, "compacted"))
 }
 
 #[test]

@@ -93,6 +93,6 @@ fn blocks_and_messages_are_made_of_what_the_model_sees() {
     assert_eq!(of(Body::User { content: blocks.clone() }), Composition::of_blocks(&blocks));
     let attachment = Attachment { kind: "todo".to_owned(), text: JSON.to_owned() };
     assert_eq!(of(Body::Attachment(attachment)), Composition::of_text(JSON));
-    let notice = Body::System { subtype: "notice".to_owned(), text: PROSE.to_owned() };
+    let notice = Body::notice("notice", PROSE);
     assert_eq!(of(notice), Composition::default());
 }

@@ -124,11 +124,11 @@ impl Writer {
             }
             Turn::Notice => {
                 let (subtype, text) = ("notice".to_owned(), String::new());
-                self.push(Flags::default(), Body::System { subtype, text });
+                self.push(Flags::default(), Body::notice(&subtype, text));
             }
             Turn::Summary => {
                 let (subtype, text) = (conversation::COMPACT_BOUNDARY.to_owned(), String::new());
-                self.push(Flags::default(), Body::System { subtype, text });
+                self.push(Flags::default(), Body::notice(&subtype, text));
                 let flags = Flags { meta: true, compact_summary: true, sidechain: false };
                 self.push(flags, Body::User { content: vec![Block::text("what was")] });
                 self.attachment();
