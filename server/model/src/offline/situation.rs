@@ -108,7 +108,10 @@ impl Situation {
         let mut typed = String::new();
         for block in content {
             match block {
-                Block::Text { text } => typed.push_str(&self.without_reminders(text)),
+                Block::Text { text } => {
+                    let own = without_reminders(text, |reminder| self.reminders.push(reminder.to_owned()));
+                    typed.push_str(&own);
+                }
                 Block::ToolResult { tool_use_id, content, is_error } => {
                     let calls = self.rounds.iter_mut().flatten();
                     if let Some(call) = calls.rev().find(|call| call.id == *tool_use_id) {
@@ -147,25 +150,25 @@ impl Situation {
             self.rounds.push(round);
         }
     }
+}
 
-    /// What is outside `<system-reminder>` tags; what is inside is kept for later.
-    fn without_reminders(&mut self, text: &str) -> String {
-        const OPEN: &str = "<system-reminder>";
-        const CLOSE: &str = "</system-reminder>";
-        let mut typed = String::new();
-        let mut rest = text;
-        while let Some((before, inside)) = rest.split_once(OPEN) {
-            let (reminder, after) = inside.split_once(CLOSE).unwrap_or((inside, ""));
-            typed.push_str(before);
-            self.reminders.push(reminder.trim().to_owned());
-            rest = after;
-        }
-        typed.push_str(rest);
-        if !typed.trim().is_empty() {
-            typed.push('\n');
-        }
-        typed
+/// What is outside `<system-reminder>` tags; what is inside goes to `reminder`.
+pub(super) fn without_reminders(text: &str, mut reminder: impl FnMut(&str)) -> String {
+    const OPEN: &str = "<system-reminder>";
+    const CLOSE: &str = "</system-reminder>";
+    let mut typed = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once(OPEN) {
+        let (inside, after) = inside.split_once(CLOSE).unwrap_or((inside, ""));
+        typed.push_str(before);
+        reminder(inside.trim());
+        rest = after;
     }
+    typed.push_str(rest);
+    if !typed.trim().is_empty() {
+        typed.push('\n');
+    }
+    typed
 }
 
 /// A reminder that shows a memory.
@@ -180,7 +183,7 @@ fn folder(path: &str) -> String {
     path.trim().trim_matches('`').trim_end_matches('/').to_owned()
 }
 
-fn result_text(content: &ResultContent) -> String {
+pub(super) fn result_text(content: &ResultContent) -> String {
     match content {
         ResultContent::Text(text) => text.clone(),
         ResultContent::Blocks(blocks) => {
