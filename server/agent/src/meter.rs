@@ -8,7 +8,7 @@ use context::{
     budget::Compaction,
     estimate::{self, Observation},
 };
-use conversation::{Block, Message};
+use conversation::{Block, Body, Message};
 use model::ModelSpec;
 use serde::Serialize;
 use settings::Settings;
@@ -115,11 +115,13 @@ fn learnt(session: &Session, spec: &ModelSpec) -> (Calibration, String) {
     (session.state().window.calibration.clone(), spec.id())
 }
 
-/// Compares the estimate with what the last response reported. `changed`: its request left out what the one before it
-/// had; then the growth says nothing.
+/// Compares the estimate with what the last response reported.
 pub(crate) fn learn(session: &Session, opening: &Opening) {
     let mut state = session.state();
-    if state.window.projection.has_freed(&state.thread) {
+    let is_response = |message: &Arc<Message>| matches!(message.body, Body::Assistant { .. });
+    let asked_with = state.thread.iter().rposition(is_response).and_then(|last| state.thread.get(..last));
+    // What was left out of the request is in the thread all the same.
+    if asked_with.is_none_or(|thread| state.window.projection.freed_since(thread) > 0) {
         return;
     }
     let model = opening.spec.id();

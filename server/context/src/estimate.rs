@@ -95,6 +95,18 @@ pub fn observation(thread: &[Arc<Message>]) -> Option<Observation> {
     (reported > 0).then_some(Observation { composition, reported })
 }
 
+/// What the first response was asked with, but for what stands in front of every conversation, and how large all of it
+/// was. `None` once there is a second one.
+pub fn first_observation(thread: &[Arc<Message>]) -> Option<Observation> {
+    let first = Response::last_of(thread)?;
+    let (before, _) = thread.split_at_checked(first.pieces(thread).first)?;
+    if Response::last_of(before).is_some() {
+        return None;
+    }
+    let composition = before.iter().map(|message| Composition::of_message(message)).sum();
+    Some(Observation { composition, reported: first.input_tokens() })
+}
+
 /// A response that says what it used.
 struct Response<'a> {
     id: Option<&'a str>,
@@ -120,7 +132,7 @@ impl<'a> Response<'a> {
             Body::Assistant { id, model, usage: Some(usage), .. }
                 if model != SYNTHETIC_MODEL
                     && usage.context_tokens() > 0
-                    && boundary.is_none_or(|boundary| message.timestamp >= boundary.timestamp) =>
+                    && boundary.is_none_or(|boundary| message.timestamp > boundary.timestamp) =>
             {
                 Some(Self { id: id.as_deref(), model, usage, at })
             }

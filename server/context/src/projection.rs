@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::{
     event::{CompactionRecord, Event, Recorded, ResultRef},
     microcompact::CLEARED,
+    reactive::without_media,
 };
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Projection {
     commits: Vec<Commit>,
     /// Which commit stands for a message.
     collapsed: HashMap<Uuid, usize>,
+    /// Messages that are sent without their images and documents.
+    without_media: HashSet<Uuid>,
     notes_upto: Option<Uuid>,
     skills: Vec<Skill>,
     compactions: Vec<CompactionRecord>,
@@ -133,6 +136,7 @@ impl Projection {
                 let (messages, summary) = (messages.clone(), summary.clone());
                 self.commits.push(Commit { first: *first, last: *last, messages, summary });
             }
+            Event::MediaDropped { messages } => self.without_media.extend(messages),
             Event::Notes { upto } => self.notes_upto = Some(*upto),
             Event::Skill { name, text } => {
                 self.skills.retain(|skill| skill.name != *name);
@@ -153,7 +157,11 @@ impl Projection {
 
     /// Borrowed wherever nothing changes.
     pub fn view<'a>(&self, thread: &'a [Arc<Message>]) -> Vec<Cow<'a, Message>> {
-        if self.results.is_empty() && self.snipped.is_empty() && self.collapsed.is_empty() {
+        if self.results.is_empty()
+            && self.snipped.is_empty()
+            && self.collapsed.is_empty()
+            && self.without_media.is_empty()
+        {
             return thread.iter().map(|message| Cow::Borrowed(&**message)).collect();
         }
         self.sent(thread).into_iter().map(|(_, message)| message).collect()
@@ -177,7 +185,8 @@ impl Projection {
                 }
                 continue;
             }
-            sent.push((at, self.with_results(message)));
+            let shown = self.with_results(message);
+            sent.push((at, if self.without_media.contains(&message.uuid) { without_media(shown) } else { shown }));
         }
         sent
     }
@@ -309,7 +318,7 @@ impl Projection {
             Event::Snipped { removed, .. } => removed.clone(),
             Event::Cleared { results } => of_results(results),
             Event::CacheEdits { deleted } => of_results(deleted),
-            Event::Collapsed { messages, .. } => messages.clone(),
+            Event::Collapsed { messages, .. } | Event::MediaDropped { messages } => messages.clone(),
             // What a compaction freed is not in the thread any more, and the others free nothing.
             _ => return,
         };

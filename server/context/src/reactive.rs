@@ -3,8 +3,13 @@
 use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use conversation::{Block, Body, Message, ResultContent};
+use uuid::Uuid;
 
-use crate::{measure::Tokens, rounds};
+use crate::{
+    event::{Change, Entry, Event, layer},
+    measure::{Tokens, counted},
+    rounds,
+};
 
 /// Of one picture, in bytes as they are sent.
 const LARGEST_IMAGE: usize = 5_000_000;
@@ -34,46 +39,59 @@ pub fn peeled(thread: &[Arc<Message>], over_by: Option<u64>, tokens: Tokens<'_>)
     points
 }
 
-/// What is sent without the pictures and documents that are too large, alone or together; words say that they are
-/// missing. `None`: there are none.
-pub fn without_large_media<'a>(view: &[Cow<'a, Message>]) -> Option<Vec<Cow<'a, Message>>> {
-    let mut sizes: Vec<(usize, usize)> = Vec::new();
-    for (at, message) in view.iter().enumerate() {
-        each_media(content(message), &mut |block| sizes.push((at, size_of(block))));
+/// Leaves out the pictures and documents that are too large, alone or together; all of them, where none seems to be and a
+/// provider says so all the same. `None`: there are none.
+pub fn drop_media(view: &[Cow<'_, Message>], tokens: Tokens<'_>) -> Option<Change> {
+    let mut media: Vec<(Uuid, usize, bool)> = Vec::new();
+    for message in view {
+        each_media(content(message), &mut |block| {
+            media.push((message.uuid, size_of(block), size_of(block) > limit_of(block)));
+        });
     }
-    sizes.sort_by_key(|(_, size)| Reverse(*size));
-    let mut total: usize = sizes.iter().map(|(_, size)| size).sum();
-    let mut largest = usize::MAX;
-    for (_, size) in &sizes {
-        if total <= ALL_MEDIA {
-            break;
-        }
-        total -= size;
-        largest = *size;
+    media.sort_by_key(|(_, size, _)| Reverse(*size));
+    let mut total: usize = media.iter().map(|(_, size, _)| size).sum();
+    for (_, size, goes) in &mut media {
+        *goes |= total > ALL_MEDIA;
+        total -= if *goes { *size } else { 0 };
     }
-    let goes = |block: &Block| {
-        let own_limit = match block {
-            Block::Image { .. } => LARGEST_IMAGE,
-            _ => LARGEST_DOCUMENT,
-        };
-        size_of(block) >= largest || size_of(block) > own_limit
+    if !media.iter().any(|(_, _, goes)| *goes) {
+        media.iter_mut().for_each(|(_, _, goes)| *goes = true);
+    }
+    let is_meant = |message: &&Cow<'_, Message>| {
+        media.iter().any(|(uuid, _, goes)| *goes && *uuid == message.uuid)
     };
-    let mut is_changed = false;
-    let stripped = view.iter().map(|message| {
-        let mut has_large = false;
-        each_media(content(message), &mut |block| has_large |= goes(block));
-        if !has_large {
-            return message.clone();
-        }
-        is_changed = true;
-        let mut message = message.clone().into_owned();
-        if let Body::User { content } | Body::Assistant { content, .. } = &mut message.body {
-            content.iter_mut().for_each(|block| strip(block, &goes));
-        }
-        Cow::Owned(message)
+    let meant: Vec<&Cow<'_, Message>> = view.iter().filter(is_meant).collect();
+    let first = meant.first()?.uuid;
+    let freed = meant.iter().map(|message| {
+        let without = without_media(Cow::Borrowed(&***message));
+        tokens(message).saturating_sub(tokens(&without))
     });
-    let stripped = stripped.collect();
-    is_changed.then_some(stripped)
+    let entry = Entry {
+        layer: layer::REACTIVE.to_owned(),
+        detail: format!("the images and documents of {} are no longer sent", counted(meant.len(), "message")),
+        messages: meant.len() as u64,
+        tokens_freed: freed.sum(),
+        cache_kept: false,
+        original: Some(first.to_string()),
+    };
+    let messages = meant.iter().map(|message| message.uuid).collect();
+    Some(Change { event: Event::MediaDropped { messages }, entry: Some(entry) })
+}
+
+/// The message with words in place of its images and documents.
+pub(crate) fn without_media(message: Cow<'_, Message>) -> Cow<'_, Message> {
+    let mut message = message.into_owned();
+    if let Body::User { content } | Body::Assistant { content, .. } = &mut message.body {
+        content.iter_mut().for_each(strip);
+    }
+    Cow::Owned(message)
+}
+
+fn limit_of(block: &Block) -> usize {
+    match block {
+        Block::Image { .. } => LARGEST_IMAGE,
+        _ => LARGEST_DOCUMENT,
+    }
 }
 
 fn content(message: &Message) -> &[Block] {
@@ -93,17 +111,11 @@ fn each_media(blocks: &[Block], visit: &mut dyn FnMut(&Block)) {
     }
 }
 
-fn strip(block: &mut Block, goes: &dyn Fn(&Block) -> bool) {
+fn strip(block: &mut Block) {
     match block {
-        Block::Image { .. } if goes(block) => {
-            *block = Block::text("[An image stood here. It was too large to be sent.]");
-        }
-        Block::Document { .. } if goes(block) => {
-            *block = Block::text("[A document stood here. It was too large to be sent.]");
-        }
-        Block::ToolResult { content: ResultContent::Blocks(blocks), .. } => {
-            blocks.iter_mut().for_each(|block| strip(block, goes));
-        }
+        Block::Image { .. } => *block = Block::text("[An image stood here. It was too large to be sent.]"),
+        Block::Document { .. } => *block = Block::text("[A document stood here. It was too large to be sent.]"),
+        Block::ToolResult { content: ResultContent::Blocks(blocks), .. } => blocks.iter_mut().for_each(strip),
         _ => {}
     }
 }
