@@ -1,3 +1,5 @@
+mod bills;
+
 use std::{fs, path::PathBuf, time::Duration};
 
 use bytes::Bytes;

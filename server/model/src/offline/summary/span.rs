@@ -52,7 +52,7 @@ fn sentence(before: &str, items: impl Iterator<Item = String>) -> Option<String>
     })
 }
 
-/// The messages from the first to the last that the directive quotes in “…”; all of them if it quotes none that is there.
+/// The messages from the first to the last that the directive quotes in “…”; all, if it quotes none that is there.
 fn part<'a>(messages: &'a [RequestMessage], directive: &str) -> &'a [RequestMessage] {
     let mut quotes =
         directive.split('“').skip(1).filter_map(|rest| rest.split_once('”')).map(|(quote, _)| quote.trim());
