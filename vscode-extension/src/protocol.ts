@@ -102,6 +102,41 @@ export interface ClientCapabilities {
 
 export type CommandSource = "builtIn" | "user" | "project";
 
+/** What of a conversation is replaced by a summary. */
+export type CompactMode = "full" | "auto" | "sessionMemory" | "from" | "upTo";
+
+export interface CompactSessionParams {
+  sessionId: string;
+  /** `auto` if absent. */
+  mode?: CompactMode;
+  /** What the summary has to mind. */
+  instructions?: string;
+  /** For `from` and `upTo`. */
+  messageUuid?: string;
+  /** Only shows what it would be; the same request without it then takes the summary that was shown. */
+  preview?: boolean;
+  workDoneToken?: ProgressToken;
+}
+
+export interface CompactSessionResult {
+  /** What was done: `full`, `sessionMemory`, `from`, `upTo`. */
+  layer: string;
+  tokensBefore: number;
+  tokensAfter: number;
+  summary?: string;
+}
+
+/** Why a conversation was compacted. */
+export type CompactTrigger = "auto" | "manual" | "reactive";
+
+/** The last ten compactions, oldest first. */
+export interface Compactions {
+  list: PastCompaction[];
+  tokensSaved: number;
+  /** Absent where there was none. */
+  averageRatio?: number;
+}
+
 export interface ConfigureSessionParams {
   sessionId: string;
   /** `provider/model` or a model's name, from the next turn on. */
@@ -116,12 +151,37 @@ export interface ContextChange {
   at: string;
   layer: string;
   detail: string;
+  /** How many messages it touched. */
+  messages: number;
   tokensFreed: number;
   cache: CacheEffect;
+  /** Where the original is: a file, or an id for `reverie/context/original`. */
+  original?: string;
+}
+
+export interface ContextLayoutParams {
+  sessionId: string;
+}
+
+export interface ContextLayoutResult {
+  /** One for each tool, block of the system prompt and block of a message; ◆ marks where the cache is written. */
+  lines: string[];
 }
 
 /** How full the window is, by share of the effective window. */
 export type ContextLevel = "normal" | "warning" | "error" | "critical";
+
+export interface ContextOriginalParams {
+  sessionId: string;
+  /** Of a tool call, of a message, or `original` of a line of the ledger. */
+  id: string;
+}
+
+export interface ContextOriginalResult {
+  text: string;
+  /** The file that has it, absolute. */
+  path: string;
+}
 
 /** One kind of content in the window. */
 export interface ContextPart {
@@ -143,6 +203,17 @@ export interface ContextReportResult {
   parts: ContextPart[];
   /** Every change to the context so far, oldest first. */
   ledger: ContextChange[];
+  /** Above so many tokens the conversation is compacted by itself. */
+  threshold: number;
+  /** How much is left until then, in percent of the threshold. */
+  percentLeft: number;
+  /** What happens next, in words. */
+  nextStep: string;
+  compactions: Compactions;
+  /** Whether `reverie/session/uncompact` can take the last compaction back. */
+  canUncompact: boolean;
+  /** What was spent, by who asked. */
+  sources: SourceCost[];
 }
 
 export interface DeleteMemoryParams {
@@ -471,6 +542,19 @@ export interface NewSessionResult {
 
 export type NoticeLevel = "info" | "warning" | "error";
 
+export interface PastCompaction {
+  layer: string;
+  trigger: CompactTrigger;
+  /** How many messages it stands for. */
+  messages: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** Tokens before for each token after. */
+  ratio: number;
+  /** The share of the nine sections that the summary has; absent where no model wrote one. */
+  score?: number;
+}
+
 export type PermissionChoice = "allowOnce" | "allowSession" | "deny" | "allowAlways";
 
 /** One answer, with the words to show for it. */
@@ -765,6 +849,16 @@ export interface SlashCommand {
   source: CommandSource;
 }
 
+/** What one kind of request has cost. */
+export interface SourceCost {
+  /** `main`, `compact`, `recall`, … */
+  source: string;
+  usage: Usage;
+  /** The share of its input that came from the cache, 0 to 1. */
+  cacheHitRate: number;
+  costUsd: number;
+}
+
 /** Why a turn ended. */
 export type StopReason = "endTurn" | "cancelled" | "maxRounds" | "budget" | "refused" | "blocked" | "error";
 
@@ -860,6 +954,10 @@ export interface TurnError {
   message: string;
 }
 
+export interface UncompactSessionParams {
+  sessionId: string;
+}
+
 /** One of the fields says what to take back. */
 export interface UndoMemoryParams {
   changeId?: string;
@@ -909,6 +1007,10 @@ export type Update =
     contextUsed: number;
     contextWindow: number;
     level: ContextLevel;
+    /** How much is left until the conversation is compacted, in percent of what fits until then. */
+    percentLeft: number;
+    /** What happens next, in words. */
+    nextStep: string;
     /** The share of the last request's input that came from the cache, 0 to 1. */
     cacheHitRate: number;
     /** What the session cost so far. */
@@ -1032,6 +1134,14 @@ export interface ClientRequests {
   "reverie/tasks/stop": { params: StopTaskParams; result: Empty };
   /** Says what fills the context window and what changed it so far. */
   "reverie/context/report": { params: ContextReportParams; result: ContextReportResult };
+  /** Shows the full text behind a piece of the conversation that is not sent as it was. */
+  "reverie/context/original": { params: ContextOriginalParams; result: ContextOriginalResult };
+  /** Prints the session's next request, one line per item. */
+  "reverie/context/layout": { params: ContextLayoutParams; result: ContextLayoutResult };
+  /** Replaces a part of the conversation by a summary in what the model sees, or shows what that would be. */
+  "reverie/session/compact": { params: CompactSessionParams; result: CompactSessionResult };
+  /** Takes the last compaction back; possible until the next request. */
+  "reverie/session/uncompact": { params: UncompactSessionParams; result: Empty };
   /** Lists the models, and which of them can be used as things are. */
   "reverie/models/list": { params: ListModelsParams; result: ListModelsResult };
   /** Tells every effective setting and where its value came from. */

@@ -158,6 +158,9 @@ pub(crate) fn expansion(session: &Session, prompt: &Prompt) -> Option<String> {
         Ok(text) => text,
         Err(error) => return Some(format!("The {what} /{name} could not be read: {error}.")),
     };
+    if what == "skill" {
+        session.uses_skill(name, &text);
+    }
     let shown = fragment::file_fragment(path, what, &text);
     let given = match (what, arguments) {
         ("skill", arguments) if !arguments.is_empty() => format!(" with the arguments: {arguments}"),

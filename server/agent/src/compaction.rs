@@ -199,7 +199,8 @@ impl Job<'_> {
         let instructions = asked.instructions.as_deref();
         let mut outcome = Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
         for end in ends {
-            outcome = summary::ask(self, thread, 0..end, Part::Whole, instructions).await.map(|made| (made, end));
+            outcome =
+                summary::ask(self, thread, 0..end, Part::Whole, instructions).await.map(|made| (made, end));
             if !matches!(outcome, Err(Refusal::TooLong(_))) {
                 break;
             }
@@ -223,7 +224,8 @@ impl Job<'_> {
         direction: Direction,
         asked: &Compact,
     ) -> Result<Plan, Refusal> {
-        let plan = partial::partial(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
+        let plan =
+            partial::partial(thread, at, direction).map_err(|why| Refusal::Impossible(why.to_string()))?;
         let part = match direction {
             Direction::From => Part::From,
             Direction::UpTo => Part::UpTo,
@@ -307,11 +309,12 @@ fn unanswered(thread: &[Arc<Message>]) -> usize {
     let end = behind.map_or(0, |last| last + 1);
     let rest = thread.get(end..).unwrap_or_default();
     let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
-    let answers_calls = rest.iter().any(|message| {
-        matches!(&message.body, Body::User { content } if content.iter().any(is_result))
-    });
+    let answers_calls = rest
+        .iter()
+        .any(|message| matches!(&message.body, Body::User { content } if content.iter().any(is_result)));
     let speaks = rest.iter().any(|message| {
-        !message.flags.meta && matches!(&message.body, Body::User { content } if !content.iter().any(is_result))
+        !message.flags.meta
+            && matches!(&message.body, Body::User { content } if !content.iter().any(is_result))
     });
     if answers_calls || !speaks { thread.len() } else { end }
 }

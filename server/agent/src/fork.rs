@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use conversation::{Block, RequestMessage, ResultContent, Role, StopReason, Usage};
+use conversation::{Block, RequestMessage, ResultContent, Role, StopReason};
 use futures_util::future::BoxFuture;
 use model::{ContextEdits, ModelError, QuerySource, Request, retry::Backoff};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,7 @@ pub(crate) struct Fork<'a> {
     pub opening: &'a Opening,
     /// The parent's, as they would be sent.
     pub messages: Vec<RequestMessage>,
-    /// Names what it is by `context::fork::MARKER`.
+    /// Its first line says what it is: see `context::fork`.
     pub directive: String,
     pub tools: &'a dyn ForkTools,
     /// Requests it may make.
@@ -59,7 +59,6 @@ pub(crate) struct Ended {
     pub text: String,
     /// Why the last response ended.
     pub stop: StopReason,
-    pub usage: Usage,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -81,14 +80,13 @@ impl Fork<'_> {
         }
         let directive = Block::text(std::mem::take(&mut self.directive));
         say(&mut self.messages, vec![directive]);
-        let mut usage = Usage::default();
         let mut round = 1;
         loop {
-            let response = self.ask(&mut usage).await?;
+            let response = self.ask().await?;
             let calls = response.calls;
             if calls.is_empty() || round >= self.rounds {
                 let text = text_of(&response.blocks);
-                return Ok(Ended { text, stop: response.stop_reason, usage });
+                return Ok(Ended { text, stop: response.stop_reason });
             }
             round += 1;
             self.messages.push(RequestMessage { role: Role::Assistant, content: response.blocks });
@@ -113,7 +111,7 @@ impl Fork<'_> {
     }
 
     /// One response, with its retries; what it used is booked to the fork's own account.
-    async fn ask(&self, usage: &mut Usage) -> Result<stream::Response, ForkError> {
+    async fn ask(&self) -> Result<stream::Response, ForkError> {
         let mut backoff = Backoff::new(stream::seed());
         loop {
             let request = self.request();
@@ -123,7 +121,6 @@ impl Fork<'_> {
                 Ok(response) => (response.usage, Ok(response)),
                 Err((error, spent)) => (spent, Err(error)),
             };
-            *usage += spent;
             self.session.book(&self.opening.spec, &self.source, spent, 0.0);
             let error = match outcome {
                 Ok(response) => return Ok(response),

@@ -9,7 +9,7 @@ use model::Request;
 const SHOWN_CHARS: usize = 60;
 
 pub(crate) fn lines(request: &Request, tokens: impl Fn(&[Block]) -> u64) -> Vec<String> {
-    let marks = model::anthropic::cache_marks(request);
+    let marks = model::anthropic::Breakpoints::of(request);
     let mut lines = Vec::new();
     for tool in request.tools.iter() {
         let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());

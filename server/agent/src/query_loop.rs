@@ -100,7 +100,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
     }
 }
 
-fn next_request(turn: &Turn) -> Request {
+pub(crate) fn next_request(turn: &Turn) -> Request {
     request(&turn.session, &turn.opening, &turn.settings)
 }
 

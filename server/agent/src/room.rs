@@ -296,7 +296,7 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let mut used = turn.opening.used(&turn.session);
     if used > limit
         // A decision hangs on it: whoever knows is asked.
-        && let Some(counted) = turn.opening.provider.count(query_loop::request(&turn.session, &turn.opening, &turn.settings)).await
+        && let Some(counted) = turn.opening.provider.count(&query_loop::next_request(turn)).await
     {
         used = counted;
     }
@@ -338,7 +338,9 @@ fn drop_large_media(turn: &Turn) -> bool {
     let thread = turn.session.state().thread.clone();
     let projection = turn.session.state().window.projection.clone();
     let tokens = meter::of_message(&turn.session, &turn.opening.spec);
-    let Some(change) = context::reactive::drop_media(&projection.view(&thread), &tokens) else { return false };
+    let Some(change) = context::reactive::drop_media(&projection.view(&thread), &tokens) else {
+        return false;
+    };
     turn.session.decide(Some(&turn.id), change.event, change.entry);
     true
 }

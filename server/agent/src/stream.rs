@@ -4,10 +4,9 @@
 //! made again. Tool calls that change nothing start while the rest still streams; their results are thrown away with
 //! a broken response, so nothing runs twice that matters and nothing runs from half an input.
 
-use std::time::Instant;
-
 use conversation::{Block, StopReason, Usage};
 use futures_util::StreamExt;
+use jiff::Timestamp;
 use model::{AppliedEdit, Delta, Event, ModelError, Request, retry::Backoff};
 use serde_json::{Map, Value};
 
@@ -122,7 +121,7 @@ async fn attempt(
     partial: &mut Partial,
     round: &mut ToolRound,
 ) -> Result<Response, ModelError> {
-    turn.session.state().window.watch.before(&request, Instant::now());
+    turn.session.state().window.watch.before(&request, Timestamp::now());
     let mut events = turn.opening.provider.stream(request).await?;
     let mut started = None;
     while let Some(event) = events.next().await {
@@ -279,6 +278,7 @@ fn switch_to_fallback(turn: &mut Turn) {
     match models.resolve(Some(&name)) {
         Ok((spec, provider)) => {
             let text = format!("{} is overloaded; {} answers this turn", turn.opening.spec.id(), spec.id());
+            turn.session.remark(Some(&turn.id), "model", text.clone(), false);
             turn.notice(NoticeLevel::Warning, text);
             turn.opening.spec = spec;
             turn.opening.provider = provider;

@@ -109,7 +109,8 @@ impl ToolRound {
             if let Some(task) = self.started.remove(&id)
                 && let Err(error) = task.await
             {
-                let outcome = record(&self.handle, (&id, &name), None, Outcome::internal_error(&error));
+                let outcome =
+                    record(&self.handle, (&id, &name), Subject::Other, Outcome::internal_error(&error));
                 tool_call::show_end(&self.handle, &id, &name, &outcome);
             }
         }
@@ -120,14 +121,14 @@ impl ToolRound {
             (self.handle.clone(), self.cancel.token().clone(), Arc::clone(&self.permits));
         let recorded = self.recorded.clone();
         let (key, id, name) = (call.id.clone(), call.id.clone(), call.name.clone());
-        let reading = call.input.as_ref().ok().filter(|_| name == "Read").map(Value::to_string);
+        let subject = Subject::of(&call);
         let task = tokio::spawn(async move {
             let permit = permits.acquire_owned().await;
             let mut outcome = tool_call::run(&handle, call, cancel.clone()).await;
             drop(permit);
             tokio::select! {
                 biased;
-                () = recorded.cancelled() => outcome = record(&handle, (&id, &name), reading, outcome),
+                () = recorded.cancelled() => outcome = record(&handle, (&id, &name), subject, outcome),
                 () = cancel.cancelled() => outcome = Outcome::discarded(),
             }
             tool_call::show_end(&handle, &id, &name, &outcome);
@@ -136,28 +137,48 @@ impl ToolRound {
     }
 }
 
-/// Appends the result to the thread; what is shown of it comes after. `reading` is the input of a Read.
-fn record(
-    handle: &TurnHandle,
-    (id, name): (&str, &str),
-    reading: Option<String>,
-    mut outcome: Outcome,
-) -> Outcome {
+/// What a call is about, where its result means more than its words.
+enum Subject {
+    /// The input of a Read.
+    File(String),
+    /// The name of a skill.
+    Skill(String),
+    Other,
+}
+
+impl Subject {
+    fn of(call: &Call) -> Self {
+        let Ok(input) = &call.input else { return Self::Other };
+        match (call.name.as_str(), input.get("name").and_then(Value::as_str)) {
+            ("Read", _) => Self::File(input.to_string()),
+            ("Skill", Some(name)) => Self::Skill(name.trim().trim_start_matches('/').to_owned()),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Appends the result to the thread; what is shown of it comes after.
+fn record(handle: &TurnHandle, (id, name): (&str, &str), subject: Subject, mut outcome: Outcome) -> Outcome {
     let session = &handle.session;
     let mut content = match std::mem::take(&mut outcome.content) {
-        ResultContent::Text(text) if text.is_empty() => ResultContent::Text(result_store::PLACEHOLDER.to_owned()),
+        ResultContent::Text(text) if text.is_empty() => {
+            ResultContent::Text(result_store::PLACEHOLDER.to_owned())
+        }
         content => room::shelved(session, name, id, content, handle.tokens()),
     };
     let now = Instant::now();
     let mut shown = None;
-    if let (true, Some(input), ResultContent::Text(text)) = (outcome.ok, reading, &mut content)
+    if let (true, Subject::File(input), ResultContent::Text(text)) = (outcome.ok, &subject, &mut content)
         && text.len() >= WORTH_IT
     {
         let find = |uuid| session.in_sight(uuid);
-        match session.repeats.instead_of(text, &input, find, now) {
+        match session.repeats.instead_of(text, input, find, now) {
             Some(words) => *text = words,
-            None => shown = Some(input),
+            None => shown = Some(input.clone()),
         }
+    }
+    if let (true, Subject::Skill(skill), ResultContent::Text(text)) = (outcome.ok, &subject, &content) {
+        session.uses_skill(skill, text);
     }
     let block = Block::ToolResult { tool_use_id: id.to_owned(), content, is_error: !outcome.ok };
     let message = session.append(Body::User { content: vec![block] }, Flags::default());

@@ -4,11 +4,11 @@ use std::{
     collections::HashSet,
     path::Path,
     sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Instant,
 };
 
 use context::{Entry, Event, budget::Compaction};
 use conversation::Usage;
+use jiff::Timestamp;
 use model::{AppliedEdit, Break, ModelSpec, QuerySource};
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
 use settings::{Diagnostic, Settings, Trust, TrustState};
@@ -160,7 +160,7 @@ impl Turn {
         let usage = response.usage;
         self.book(usage);
         meter::learn(&self.session, &self.opening);
-        let broken = self.session.state().window.watch.after(&usage, Instant::now());
+        let broken = self.session.state().window.watch.after(&usage, Timestamp::now());
         if let Some(broken) = broken {
             self.tell_break(&broken);
         }
@@ -197,8 +197,8 @@ impl Turn {
         let entry = Entry {
             layer: "server".to_owned(),
             detail: edit.to_string(),
-            messages: edit.cleared,
-            tokens_freed: edit.tokens,
+            messages: edit.count(),
+            tokens_freed: edit.tokens_freed(),
             cache_kept: false,
             original: Some(self.session.transcript.path().display().to_string()),
         };

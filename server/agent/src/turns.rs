@@ -257,6 +257,7 @@ impl Agent {
             let closed = tokio::spawn(async move {
                 closing.shared.faults.reach("end of turn");
                 closing.record_read_files();
+                closing.keep_window();
                 closing.sync_in_background();
             });
             if let Err(error) = closed.await {
@@ -316,7 +317,9 @@ impl Drop for Alone {
 
 fn refused(refusal: Refusal) -> AgentError {
     match refusal {
-        Refusal::Cancelled | Refusal::Failed(_) => AgentError::Unavailable(refusal.to_string()),
+        Refusal::Cancelled | Refusal::Failed(_) | Refusal::TooLong(_) => {
+            AgentError::Unavailable(refusal.to_string())
+        }
         Refusal::Impossible(text) => AgentError::Invalid(text),
     }
 }

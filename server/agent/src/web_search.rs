@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use model::{ModelSpec, Provider, SearchStep, web_search};
+use model::{ModelSpec, Provider, QuerySource, SearchStep, web_search};
 use permissions::Access;
 use serde_json::{Value, json};
 use tools::{Tool, ToolContext, ToolFailure, ToolOutput, untrusted};

@@ -84,13 +84,14 @@ impl Window {
                 window.events.push(event);
             }
         }
-        window.replay(thread);
+        window.projection = Projection::replay(&window.events, thread);
         window
     }
 
-    /// The thread has become another one.
+    /// The thread has become another one, on purpose.
     pub fn replay(&mut self, thread: &[Arc<Message>]) {
         self.projection = Projection::replay(&self.events, thread);
+        self.watch.announce();
         self.undo = None;
         self.preview = None;
     }
@@ -207,9 +208,15 @@ impl Session {
 
     /// Keeps what a resumed session goes on with.
     pub fn keep_window(&self) {
-        for kept in self.state().window.kept() {
+        let kept = self.state().window.kept();
+        for kept in kept {
             self.record(&Record::Context(kept));
         }
+    }
+
+    /// A skill is in use from now on, whatever becomes of the message that has it.
+    pub fn uses_skill(&self, name: &str, text: &str) {
+        self.decide(None, Event::Skill { name: name.to_owned(), text: text.to_owned() }, None);
     }
 
     /// Takes the last compaction back.

@@ -32,7 +32,7 @@ pub fn directive(span: &[Arc<Message>]) -> String {
     let said: Vec<String> = span.iter().filter_map(|message| excerpt(message)).collect();
     let quote = |text: Option<&String>| text.map_or("(a tool call)", String::as_str).to_owned();
     include_str!("collapse/directive.md")
-        .replace("{{marker}}", fork::MARKER)
+        .replace("{{marker}}", fork::COLLAPSE)
         .replace("{{count}}", &span.len().to_string())
         .replace("{{first}}", &quote(said.first()))
         .replace("{{last}}", &quote(said.last()))

@@ -52,8 +52,9 @@ pub fn directive(custom: Option<&str>, scope: Scope<'_>) -> String {
                 .to_owned()
         }
     };
-    let text =
-        include_str!("compact/directive.md").replace("{{marker}}", fork::MARKER).replace("{{scope}}", &scope);
+    let text = include_str!("compact/directive.md")
+        .replace("{{marker}}", fork::COMPACT)
+        .replace("{{scope}}", &scope);
     let custom = custom.map(str::trim).filter(|custom| !custom.is_empty());
     match custom {
         None => text.trim_end().to_owned(),
@@ -69,7 +70,7 @@ pub fn retry_directive(missing: &[Section]) -> String {
         "{}\nThe summary lacks these sections, or they are empty:\n{}\n\nWrite the whole summary again, in \
          <summary> tags, with all nine sections, each with its number and title as a line of its own. Answer with \
          text only and call no tools.",
-        fork::MARKER,
+        fork::COMPACT,
         titles.join("\n")
     )
 }

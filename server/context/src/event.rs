@@ -78,7 +78,9 @@ pub enum Event {
         summary: String,
     },
     /// The images and documents of these messages are no longer sent.
-    MediaDropped { messages: Vec<Uuid> },
+    MediaDropped {
+        messages: Vec<Uuid>,
+    },
     /// The session's notes cover the conversation up to this message.
     Notes {
         upto: Uuid,

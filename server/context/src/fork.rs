@@ -3,14 +3,19 @@
 
 use conversation::{Block, RequestMessage, Role};
 
-/// The first line of every directive.
-pub const MARKER: &str = "[reverie: this is a fork of the conversation, for one task only]";
+/// How every marker begins.
+const MARKER: &str = "<reverie-fork kind=\"";
+
+/// The first line of a request for a summary that stands for the conversation from then on.
+pub const COMPACT: &str = "<reverie-fork kind=\"compact\">";
+/// Of a request for the summary of a span.
+pub const COLLAPSE: &str = "<reverie-fork kind=\"collapse\">";
 
 /// Whether the request is a fork's.
 pub fn is_forked(messages: &[RequestMessage]) -> bool {
     let of_user = messages.iter().filter(|message| message.role == Role::User);
     of_user.flat_map(|message| &message.content).any(|block| match block {
-        Block::Text { text } => text.lines().next() == Some(MARKER),
+        Block::Text { text } => text.starts_with(MARKER),
         _ => false,
     })
 }
@@ -25,13 +30,15 @@ mod tests {
 
     #[test]
     fn a_fork_is_known_by_the_first_line_of_its_directive() {
-        assert!(is_forked(&request(Role::User, &format!("{MARKER}\nSummarise."))));
+        for marker in [COMPACT, COLLAPSE] {
+            assert!(is_forked(&request(Role::User, &format!("{marker}\nSummarise."))));
+        }
         assert!(!is_forked(&request(Role::User, "Summarise.")));
     }
 
     #[test]
     fn talk_about_the_marker_makes_no_fork() {
-        assert!(!is_forked(&request(Role::User, &format!("What does `{MARKER}` mean?"))));
-        assert!(!is_forked(&request(Role::Assistant, MARKER)));
+        assert!(!is_forked(&request(Role::User, &format!("What does `{COMPACT}` mean?"))));
+        assert!(!is_forked(&request(Role::Assistant, COMPACT)));
     }
 }

@@ -36,6 +36,15 @@ impl History {
     }
 }
 
+impl History {
+    /// In one line; `None` if there was no compaction.
+    pub fn in_words(&self) -> Option<String> {
+        let average = self.average_ratio?;
+        let count = crate::measure::counted(self.compactions.len(), "compaction");
+        Some(format!("{count}: {} tokens saved, {average:.1} to 1 on average", self.tokens_saved))
+    }
+}
+
 fn ratio(record: &CompactionRecord) -> f64 {
     record.tokens_before as f64 / record.tokens_after.max(1) as f64
 }

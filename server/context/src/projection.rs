@@ -186,7 +186,10 @@ impl Projection {
                 continue;
             }
             let shown = self.with_results(message);
-            sent.push((at, if self.without_media.contains(&message.uuid) { without_media(shown) } else { shown }));
+            sent.push((
+                at,
+                if self.without_media.contains(&message.uuid) { without_media(shown) } else { shown },
+            ));
         }
         sent
     }

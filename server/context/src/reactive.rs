@@ -57,9 +57,8 @@ pub fn drop_media(view: &[Cow<'_, Message>], tokens: Tokens<'_>) -> Option<Chang
     if !media.iter().any(|(_, _, goes)| *goes) {
         media.iter_mut().for_each(|(_, _, goes)| *goes = true);
     }
-    let is_meant = |message: &&Cow<'_, Message>| {
-        media.iter().any(|(uuid, _, goes)| *goes && *uuid == message.uuid)
-    };
+    let is_meant =
+        |message: &&Cow<'_, Message>| media.iter().any(|(uuid, _, goes)| *goes && *uuid == message.uuid);
     let meant: Vec<&Cow<'_, Message>> = view.iter().filter(is_meant).collect();
     let first = meant.first()?.uuid;
     let freed = meant.iter().map(|message| {
@@ -114,7 +113,9 @@ fn each_media(blocks: &[Block], visit: &mut dyn FnMut(&Block)) {
 fn strip(block: &mut Block) {
     match block {
         Block::Image { .. } => *block = Block::text("[An image stood here. It was too large to be sent.]"),
-        Block::Document { .. } => *block = Block::text("[A document stood here. It was too large to be sent.]"),
+        Block::Document { .. } => {
+            *block = Block::text("[A document stood here. It was too large to be sent.]")
+        }
         Block::ToolResult { content: ResultContent::Blocks(blocks), .. } => blocks.iter_mut().for_each(strip),
         _ => {}
     }

@@ -5,6 +5,7 @@ mod breakpoints;
 mod stream;
 mod wire;
 
+pub use self::breakpoints::Breakpoints;
 pub(crate) use self::breakpoints::{is_sent, system_is_sent};
 
 use std::sync::Arc;
@@ -155,9 +156,18 @@ impl Provider for Anthropic {
         self.start(request).boxed()
     }
 
-    /// `cache_edits` are not for everybody yet, and nothing says for whom.
+    /// `cache_edits` are not for everybody: the user switches them on, and a server that does not know them says so.
     fn supports(&self, model: &str) -> Supports {
-        Supports { context_management: manages_context(model), cache_edits: false }
+        let manages = manages_context(model);
+        Supports { context_management: manages, cache_edits: manages }
+    }
+
+    fn count<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<u64>> {
+        async move {
+            let counted = self.count_tokens(request).await;
+            counted.inspect_err(|error| tracing::warn!(%error, "the tokens could not be counted")).ok()
+        }
+        .boxed()
     }
 }
 

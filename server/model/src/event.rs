@@ -1,6 +1,6 @@
 //! What comes back: events in the order of the Messages API, whatever provider they come from.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use conversation::{Block, StopReason, Usage};
 use futures_util::stream::BoxStream;
@@ -45,6 +45,35 @@ pub enum AppliedEdit {
     ClearedThinking { turns: u64, input_tokens: u64 },
 }
 
+impl AppliedEdit {
+    pub fn tokens_freed(&self) -> u64 {
+        match self {
+            Self::ClearedToolUses { input_tokens, .. } | Self::ClearedThinking { input_tokens, .. } => {
+                *input_tokens
+            }
+        }
+    }
+
+    /// Calls or turns.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::ClearedToolUses { tool_uses: count, .. } | Self::ClearedThinking { turns: count, .. } => {
+                *count
+            }
+        }
+    }
+}
+
+impl fmt::Display for AppliedEdit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::ClearedToolUses { .. } => "results of old tool calls",
+            Self::ClearedThinking { .. } => "turns of thinking",
+        };
+        write!(f, "the provider has left out {} {what}", self.count())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
     Text(String),
@@ -85,6 +114,16 @@ pub enum Field {
     ClearThinking,
     /// `cache_deletions`.
     CacheEdits,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ContextManagement => "context_management",
+            Self::ClearThinking => "context_management for thinking",
+            Self::CacheEdits => "cache_edits",
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,4 +44,10 @@ pub trait Provider: Send + Sync {
     fn supports(&self, _model: &str) -> Supports {
         Supports::default()
     }
+
+    /// How many tokens the request has; `None` where nobody can tell. Costs a round trip: for when a decision hangs on
+    /// it.
+    fn count<'a>(&'a self, _request: &'a Request) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(std::future::ready(None))
+    }
 }

@@ -70,6 +70,32 @@
 
 ---@alias reverie.CommandSource 'builtIn'|'user'|'project'
 
+---What of a conversation is replaced by a summary.
+---@alias reverie.CompactMode 'full'|'auto'|'sessionMemory'|'from'|'upTo'
+
+---@class reverie.CompactSessionParams
+---@field sessionId string
+---@field mode? reverie.CompactMode `auto` if absent.
+---@field instructions? string What the summary has to mind.
+---@field messageUuid? string For `from` and `upTo`.
+---@field preview? boolean Only shows what it would be; the same request without it then takes the summary that was shown.
+---@field workDoneToken? reverie.ProgressToken
+
+---@class reverie.CompactSessionResult
+---@field layer string What was done: `full`, `sessionMemory`, `from`, `upTo`.
+---@field tokensBefore number
+---@field tokensAfter number
+---@field summary? string
+
+---Why a conversation was compacted.
+---@alias reverie.CompactTrigger 'auto'|'manual'|'reactive'
+
+---The last ten compactions, oldest first.
+---@class reverie.Compactions
+---@field list reverie.PastCompaction[]
+---@field tokensSaved number
+---@field averageRatio? number Absent where there was none.
+
 ---@class reverie.ConfigureSessionParams
 ---@field sessionId string
 ---@field model? string `provider/model` or a model's name, from the next turn on.
@@ -80,11 +106,27 @@
 ---@field at string When, in RFC 3339.
 ---@field layer string
 ---@field detail string
+---@field messages number How many messages it touched.
 ---@field tokensFreed number
 ---@field cache reverie.CacheEffect
+---@field original? string Where the original is: a file, or an id for `reverie/context/original`.
+
+---@class reverie.ContextLayoutParams
+---@field sessionId string
+
+---@class reverie.ContextLayoutResult
+---@field lines string[] One for each tool, block of the system prompt and block of a message; ◆ marks where the cache is written.
 
 ---How full the window is, by share of the effective window.
 ---@alias reverie.ContextLevel 'normal'|'warning'|'error'|'critical'
+
+---@class reverie.ContextOriginalParams
+---@field sessionId string
+---@field id string Of a tool call, of a message, or `original` of a line of the ledger.
+
+---@class reverie.ContextOriginalResult
+---@field text string
+---@field path string The file that has it, absolute.
 
 ---One kind of content in the window.
 ---@class reverie.ContextPart
@@ -100,6 +142,12 @@
 ---@field level reverie.ContextLevel
 ---@field parts reverie.ContextPart[] What uses it, by kind.
 ---@field ledger reverie.ContextChange[] Every change to the context so far, oldest first.
+---@field threshold number Above so many tokens the conversation is compacted by itself.
+---@field percentLeft number How much is left until then, in percent of the threshold.
+---@field nextStep string What happens next, in words.
+---@field compactions reverie.Compactions
+---@field canUncompact boolean Whether `reverie/session/uncompact` can take the last compaction back.
+---@field sources reverie.SourceCost[] What was spent, by who asked.
 
 ---@class reverie.DeleteMemoryParams
 ---@field path string Absolute, or relative to the memory directory.
@@ -321,6 +369,15 @@
 
 ---@alias reverie.NoticeLevel 'info'|'warning'|'error'
 
+---@class reverie.PastCompaction
+---@field layer string
+---@field trigger reverie.CompactTrigger
+---@field messages number How many messages it stands for.
+---@field tokensBefore number
+---@field tokensAfter number
+---@field ratio number Tokens before for each token after.
+---@field score? number The share of the nine sections that the summary has; absent where no model wrote one.
+
 ---@alias reverie.PermissionChoice 'allowOnce'|'allowSession'|'deny'|'allowAlways'
 
 ---One answer, with the words to show for it.
@@ -527,6 +584,13 @@
 ---@field argumentHint? string What to type after it.
 ---@field source reverie.CommandSource
 
+---What one kind of request has cost.
+---@class reverie.SourceCost
+---@field source string `main`, `compact`, `recall`, …
+---@field usage reverie.Usage
+---@field cacheHitRate number The share of its input that came from the cache, 0 to 1.
+---@field costUsd number
+
 ---Why a turn ended.
 ---@alias reverie.StopReason 'endTurn'|'cancelled'|'maxRounds'|'budget'|'refused'|'blocked'|'error'
 
@@ -598,6 +662,9 @@
 ---@field code string Stable, for programs.
 ---@field message string For people.
 
+---@class reverie.UncompactSessionParams
+---@field sessionId string
+
 ---One of the fields says what to take back.
 ---@class reverie.UndoMemoryParams
 ---@field changeId? string
@@ -642,6 +709,8 @@
 ---@field contextUsed number Tokens in the window now.
 ---@field contextWindow number
 ---@field level reverie.ContextLevel
+---@field percentLeft number How much is left until the conversation is compacted, in percent of what fits until then.
+---@field nextStep string What happens next, in words.
 ---@field cacheHitRate number The share of the last request's input that came from the cache, 0 to 1.
 ---@field costUsd number What the session cost so far.
 
@@ -726,6 +795,10 @@
 ---| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background.
 ---| '"reverie/tasks/stop"' # Ends a task and all it has started; one that has ended already stays as it is.
 ---| '"reverie/context/report"' # Says what fills the context window and what changed it so far.
+---| '"reverie/context/original"' # Shows the full text behind a piece of the conversation that is not sent as it was.
+---| '"reverie/context/layout"' # Prints the session's next request, one line per item.
+---| '"reverie/session/compact"' # Replaces a part of the conversation by a summary in what the model sees, or shows what that would be.
+---| '"reverie/session/uncompact"' # Takes the last compaction back; possible until the next request.
 ---| '"reverie/models/list"' # Lists the models, and which of them can be used as things are.
 ---| '"reverie/settings/get"' # Tells every effective setting and where its value came from.
 ---| '"reverie/doctor"' # Examines the installation: configuration, models, directories, transcripts.

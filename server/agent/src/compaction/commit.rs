@@ -113,10 +113,15 @@ pub(super) async fn commit(
     session.report_write(written);
     instructions::settle(session);
     session.show_change(job.turn, &entry);
+    session.keep_window();
     session.shared.faults.reach("compaction: done");
     session.sync_in_background();
-    let done =
-        Compacted { layer: plan.part.layer(), tokens_before: before, tokens_after: after, summary: plan.summary };
+    let done = Compacted {
+        layer: plan.part.layer(),
+        tokens_before: before,
+        tokens_after: after,
+        summary: plan.summary,
+    };
     Ok((done, opening))
 }
 

@@ -75,7 +75,11 @@ pub(super) async fn ask(
 }
 
 /// `messages` lose their oldest rounds where they are too long.
-async fn fork(job: &Job<'_>, messages: &mut Vec<RequestMessage>, directive: String) -> Result<Ended, Refusal> {
+async fn fork(
+    job: &Job<'_>,
+    messages: &mut Vec<RequestMessage>,
+    directive: String,
+) -> Result<Ended, Refusal> {
     let mut drops = 0;
     loop {
         let fork = Fork {
@@ -106,7 +110,8 @@ async fn fork(job: &Job<'_>, messages: &mut Vec<RequestMessage>, directive: Stri
             )));
         };
         drops += 1;
-        let text = "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
+        let text =
+            "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
         job.session.notice(job.turn, NoticeLevel::Warning, text);
         *messages = shorter;
     }

@@ -26,6 +26,6 @@ pub async fn run(session: &str, cwd: Option<PathBuf>) -> anyhow::Result<u8> {
 
 async fn lines(client: &Client, session: &str) -> anyhow::Result<Vec<String>> {
     let resumed = opening::resume(client, session).await?;
-    let params = ContextLayoutParams { session_id: resumed.session_id };
+    let params = ContextLayoutParams { session_id: resumed.id };
     Ok(client.call::<method::ContextLayout>(&params).await?.lines)
 }

@@ -32,11 +32,11 @@ use crate::{Request, SystemBlock};
 const LOOK_BACK: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Breakpoints {
+pub struct Breakpoints {
     /// Indices of system blocks.
-    pub(super) system: Vec<usize>,
+    pub system: Vec<usize>,
     /// Indices of messages and, in them, of blocks.
-    pub(super) messages: Vec<(usize, usize)>,
+    pub messages: Vec<(usize, usize)>,
 }
 
 /// Whether a block is sent at all: the API refuses text without a visible character and thinking that is not
@@ -58,7 +58,7 @@ pub(crate) fn system_is_sent(block: &SystemBlock) -> bool {
 }
 
 impl Breakpoints {
-    pub(super) fn of(request: &Request) -> Self {
+    pub fn of(request: &Request) -> Self {
         if request.source.is_single() {
             return Self::default();
         }
