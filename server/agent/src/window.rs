@@ -13,7 +13,7 @@ use tools::Todo;
 use uuid::Uuid;
 
 use crate::{
-    event::{AgentEvent, NoticeLevel, TurnId},
+    event::{AgentEvent, TurnId},
     instructions::Sheet,
     session::{Rendered, Session, State},
     store,
@@ -234,7 +234,6 @@ impl Session {
         self.report_write(written);
         *self.instructions() = undo.sheet;
         self.remark(None, UNCOMPACT, "the last compaction was taken back".to_owned(), true);
-        self.notice(None, NoticeLevel::Info, "the conversation is as it was before the compaction");
         true
     }
 }

@@ -132,7 +132,7 @@ impl<'a> Response<'a> {
             Body::Assistant { id, model, usage: Some(usage), .. }
                 if model != SYNTHETIC_MODEL
                     && usage.context_tokens() > 0
-                    && boundary.is_none_or(|boundary| message.timestamp > boundary.timestamp) =>
+                    && boundary.is_none_or(|boundary| message.timestamp >= boundary.timestamp) =>
             {
                 Some(Self { id: id.as_deref(), model, usage, at })
             }

@@ -150,7 +150,9 @@ fn wrong_usage_says_what_is_wrong() {
     check("doctor|now", expect![[r#"error: unexpected argument "now""#]]);
     check(
         "debug",
-        expect!["error: 'debug' needs the name of a part: tokens, shell, path, sandbox, rank or secrets"],
+        expect![
+            "error: 'debug' needs the name of a part: tokens, shell, path, sandbox, rank, secrets or layout"
+        ],
     );
     check("debug|path", expect!["error: 'debug path' needs --root DIR"]);
     check("debug|sandbox|--shell|ls", expect!["error: 'debug sandbox' needs --memory DIR"]);
@@ -158,7 +160,7 @@ fn wrong_usage_says_what_is_wrong() {
         "debug|sandbox|--memory|/m",
         expect!["error: 'debug sandbox' needs -- and a program, or --shell and a line"],
     );
-    check("debug|layout", expect!["error: there is no command 'debug layout'"]);
+    check("debug|layout", expect!["error: 'debug layout' needs --session ID"]);
     check("lsp|--port|1", expect!["error: invalid option '--port'"]);
 }
 

@@ -51,7 +51,7 @@ fn source() -> TempDir {
         if number == 5 {
             append(Record::ReadFiles(json!([{ "path": "/first" }])));
             let models = [("a/b".to_owned(), ModelCost { cost_usd: 1.5, ..ModelCost::default() })].into();
-            append(Record::Cost(CostState { models }));
+            append(Record::Cost(CostState { models, ..CostState::default() }));
         }
     }
     append(Record::ReadFiles(json!([{ "path": "/second" }])));

@@ -39,7 +39,10 @@ fn answer(number: u32, output_tokens: u64) -> Record {
 
 fn cost(output_tokens: u64, cost_usd: f64) -> Record {
     let usage = Usage { output_tokens, input_tokens: 20, ..Usage::default() };
-    Record::Cost(CostState { models: [("p/opus".to_owned(), ModelCost { usage, cost_usd })].into() })
+    Record::Cost(CostState {
+        models: [("p/opus".to_owned(), ModelCost { usage, cost_usd })].into(),
+        ..CostState::default()
+    })
 }
 
 /// A thousandth for each token.

@@ -40,6 +40,7 @@ fn records_have_claude_codes_shape() {
                 "a/b".to_owned(),
                 ModelCost { usage: Usage::default(), cost_usd: 0.25 },
             )]),
+            sources: BTreeMap::from([("main".to_owned(), ModelCost::default())]),
         }),
         Record::ReadFiles(json!([{ "path": "/a" }])),
         Record::Prefix(Prefix {

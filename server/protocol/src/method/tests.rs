@@ -71,6 +71,8 @@ fn every_update_has_its_pinned_shape() {
             context_used: 5,
             context_window: 6,
             level: ContextLevel::Normal,
+            percent_left: 40,
+            next_step: "nothing for now".to_owned(),
             cache_hit_rate: 0.5,
             cost_usd: 0.25,
         },
