@@ -73,7 +73,8 @@ pub(crate) fn stage(
     }
     let staged: Vec<Range<usize>> =
         projection.staged().iter().filter_map(|span| range_of(span, thread)).collect();
-    let size = |range: &Range<usize>| size_of(thread.get(range.clone()).unwrap_or_default(), projection, tokens);
+    let size =
+        |range: &Range<usize>| size_of(thread.get(range.clone()).unwrap_or_default(), projection, tokens);
     let mut left = used;
     for range in &staged {
         left = left.saturating_sub(size(range).saturating_sub(SUMMARY_TOKENS));

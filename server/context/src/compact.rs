@@ -37,17 +37,23 @@ pub enum Continue {
 /// What a fork of the conversation is asked. `custom` are the user's own wishes about the summary.
 pub fn directive(custom: Option<&str>, scope: Scope<'_>) -> String {
     let scope = match scope {
-        Scope::Whole => "The conversation above is about to be replaced by a summary, to make room.".to_owned(),
+        Scope::Whole => {
+            "The conversation above is about to be replaced by a summary, to make room.".to_owned()
+        }
         Scope::From(first) => format!(
             "The last part of the conversation above is about to be replaced by a summary, to make room: all from \
              {} on. What comes before it stays and need not be repeated.",
-            excerpt(first).map_or_else(|| "the last request".to_owned(), |words| format!("the message {words}"))
+            excerpt(first)
+                .map_or_else(|| "the last request".to_owned(), |words| format!("the message {words}"))
         ),
-        Scope::UpTo => "The conversation above is about to be replaced by a summary, to make room. Newer messages, \
+        Scope::UpTo => {
+            "The conversation above is about to be replaced by a summary, to make room. Newer messages, \
              which you are not shown, follow behind it: section 9 says what this part was leading to."
-            .to_owned(),
+                .to_owned()
+        }
     };
-    let text = include_str!("compact/directive.md").replace("{{marker}}", fork::MARKER).replace("{{scope}}", &scope);
+    let text =
+        include_str!("compact/directive.md").replace("{{marker}}", fork::MARKER).replace("{{scope}}", &scope);
     let custom = custom.map(str::trim).filter(|custom| !custom.is_empty());
     match custom {
         None => text.trim_end().to_owned(),
@@ -71,7 +77,9 @@ pub fn retry_directive(missing: &[Section]) -> String {
 /// The user message that stands for what was removed.
 pub fn summary_text(summary: &Summary, transcript: &Path, then: Continue, scope: Scope<'_>) -> String {
     let what = match scope {
-        Scope::Whole => "The conversation so far was replaced by this summary, because it did not fit any more.",
+        Scope::Whole => {
+            "The conversation so far was replaced by this summary, because it did not fit any more."
+        }
         Scope::From(_) => "The messages that followed here were replaced by this summary, to make room.",
         Scope::UpTo => {
             "The earlier part of this conversation was replaced by this summary, to make room. What follows it is \

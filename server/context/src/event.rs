@@ -43,23 +43,49 @@ impl Change {
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     /// Results went to the disk.
-    Stored { results: Vec<Replacement> },
+    Stored {
+        results: Vec<Replacement>,
+    },
     /// Messages left the request. `removed` adds to what was removed before; the marker stands for all of it.
-    Snipped { removed: Vec<Uuid>, marker: String },
+    Snipped {
+        removed: Vec<Uuid>,
+        marker: String,
+    },
     /// Results were emptied. Everything that was deleted by cache edits is among them.
-    Cleared { results: Vec<ResultRef> },
+    Cleared {
+        results: Vec<ResultRef>,
+    },
     /// Results are deleted in the provider's cache; repeated with every request from now on.
-    CacheEdits { deleted: Vec<ResultRef> },
+    CacheEdits {
+        deleted: Vec<ResultRef>,
+    },
     /// A span that a summary will stand for; both ends belong to it.
-    Staged { first: Uuid, last: Uuid },
+    Staged {
+        first: Uuid,
+        last: Uuid,
+    },
     /// Its summary, not used yet.
-    Summarised { first: Uuid, last: Uuid, summary: String },
+    Summarised {
+        first: Uuid,
+        last: Uuid,
+        summary: String,
+    },
     /// The span has left the request, with every message in it. `summary` is the whole text sent instead.
-    Collapsed { first: Uuid, last: Uuid, messages: Vec<Uuid>, summary: String },
+    Collapsed {
+        first: Uuid,
+        last: Uuid,
+        messages: Vec<Uuid>,
+        summary: String,
+    },
     /// The session's notes cover the conversation up to this message.
-    Notes { upto: Uuid },
+    Notes {
+        upto: Uuid,
+    },
     /// A skill was invoked.
-    Skill { name: String, text: String },
+    Skill {
+        name: String,
+        text: String,
+    },
     Compacted(CompactionRecord),
     /// Nothing but a line in the ledger.
     Remark,

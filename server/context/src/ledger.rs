@@ -60,7 +60,10 @@ mod tests {
     fn ratios_are_averaged_and_savings_added_up() {
         let history = History::of(&[record(100_000, 10_000), record(80_000, 40_000)]);
         let ratios: Vec<f64> = history.compactions.iter().map(|past| past.ratio).collect();
-        assert_eq!((ratios, history.tokens_saved, history.average_ratio), (vec![10.0, 2.0], 130_000, Some(6.0)));
+        assert_eq!(
+            (ratios, history.tokens_saved, history.average_ratio),
+            (vec![10.0, 2.0], 130_000, Some(6.0))
+        );
     }
 
     #[test]

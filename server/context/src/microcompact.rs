@@ -20,9 +20,8 @@ use crate::{
 /// What is sent instead of a result that was emptied.
 pub const CLEARED: &str = "[Old tool result content cleared]";
 
-const TOOLS: [&str; 10] = [
-    "Read", "Bash", "BashOutput", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "MultiEdit", "Write",
-];
+const TOOLS: [&str; 10] =
+    ["Read", "Bash", "BashOutput", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "MultiEdit", "Write"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clear {

@@ -32,8 +32,7 @@ pub enum NotPossible {
 
 /// The message's place is moved back to where the thread can be cut, so that it stays on its side.
 pub fn partial(thread: &[Arc<Message>], at: Uuid, direction: Direction) -> Result<PartialPlan, NotPossible> {
-    let place =
-        thread.iter().position(|message| message.uuid == at).ok_or(NotPossible::NoSuchMessage)?;
+    let place = thread.iter().position(|message| message.uuid == at).ok_or(NotPossible::NoSuchMessage)?;
     let cuts = rounds::cuts(thread);
     let cut = cuts.into_iter().rev().find(|cut| *cut <= place).unwrap_or(0);
     let (before, after) = (0..cut, cut..thread.len());
@@ -41,8 +40,9 @@ pub fn partial(thread: &[Arc<Message>], at: Uuid, direction: Direction) -> Resul
         Direction::From => Ok(PartialPlan { summarise: after, keep: before }),
         Direction::UpTo => {
             let mut removed = thread.iter().take(cut);
-            let says_something =
-                |message: &Arc<Message>| !matches!(message.body, Body::System { .. }) && !message.flags.compact_summary;
+            let says_something = |message: &Arc<Message>| {
+                !matches!(message.body, Body::System { .. }) && !message.flags.compact_summary
+            };
             match removed.any(says_something) {
                 true => Ok(PartialPlan { summarise: before, keep: after }),
                 false => Err(NotPossible::NothingBefore),

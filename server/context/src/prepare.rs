@@ -67,7 +67,9 @@ pub enum Gate {
     Open,
     Compact,
     /// These have to be summarised, and then [committed](collapse::commit).
-    CollapseNow { staged: Vec<Span> },
+    CollapseNow {
+        staged: Vec<Span>,
+    },
 }
 
 pub fn prepare(situation: &Situation<'_>, shelf: &mut dyn Shelf) -> Prepared {

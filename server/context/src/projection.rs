@@ -278,10 +278,9 @@ impl Projection {
         let states = self.results.entry(message).or_default();
         let known = states.iter().position(|state| state.tool_use_id == tool_use_id);
         // The one at hand goes to the end, where it can be lent out whether it was there or not.
-        let state = known.map(|at| states.remove(at)).unwrap_or_else(|| ResultState {
-            tool_use_id: tool_use_id.to_owned(),
-            ..ResultState::default()
-        });
+        let state = known
+            .map(|at| states.remove(at))
+            .unwrap_or_else(|| ResultState { tool_use_id: tool_use_id.to_owned(), ..ResultState::default() });
         states.push_mut(state)
     }
 

@@ -50,8 +50,7 @@ pub fn limit_of(tool: &str, own: Option<u64>) -> Option<usize> {
 
 /// How large the result is, in tokens, if that is more than any single result may have.
 pub fn largest_result(content: &ResultContent, tokens: Tokens<'_>) -> Option<u64> {
-    let block =
-        Block::ToolResult { tool_use_id: String::new(), content: content.clone(), is_error: false };
+    let block = Block::ToolResult { tool_use_id: String::new(), content: content.clone(), is_error: false };
     Some(tokens_of_block(block, tokens)).filter(|count| *count > LARGEST_RESULT)
 }
 
@@ -155,10 +154,8 @@ fn fresh_results<'a>(thread: &'a [Arc<Message>], projection: &Projection) -> Vec
             continue;
         };
         for (block, sent) in content.iter().zip(sent) {
-            if let (
-                Block::ToolResult { tool_use_id, content, .. },
-                Block::ToolResult { content: sent, .. },
-            ) = (block, sent)
+            if let (Block::ToolResult { tool_use_id, content, .. }, Block::ToolResult { content: sent, .. }) =
+                (block, sent)
             {
                 let can_go = !projection.is_changed(message.uuid, tool_use_id) && is_text(content);
                 fresh.push(Fresh { message, tool_use_id, content, length: length_of(sent), can_go });

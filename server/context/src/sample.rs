@@ -47,10 +47,9 @@ fn parse(number: usize, line: &str) -> Message {
         "notice" => Body::System { subtype: "notice".to_owned(), text: String::new() },
         "attachment" => Body::Attachment(Attachment { kind: "editor".to_owned(), text: repeated(rest) }),
         "say" => response(id, vec![Block::text(repeated(more))]),
-        "think" => response(
-            id,
-            vec![Block::Thinking { thinking: "hm".to_owned(), signature: "s".to_owned() }],
-        ),
+        "think" => {
+            response(id, vec![Block::Thinking { thinking: "hm".to_owned(), signature: "s".to_owned() }])
+        }
         "call" => {
             let words: Vec<&str> = more.split(' ').collect();
             response(id, words.chunks(2).map(|pair| call(pair[0], pair[1])).collect())

@@ -89,7 +89,8 @@ fn change(
     let marker = marker(total);
 
     let sizes = sizes(thread, projection, tokens);
-    let old_marker = before.first().and_then(|first| thread.iter().position(|message| message.uuid == first.uuid));
+    let old_marker =
+        before.first().and_then(|first| thread.iter().position(|message| message.uuid == first.uuid));
     let old_marker = old_marker.and_then(|at| sizes.get(at)).copied().unwrap_or(0);
     let of_part = |part: &Range<usize>| sizes.get(part.clone()).unwrap_or_default().iter().sum::<u64>();
     let freed = (parts.iter().map(of_part).sum::<u64>() + old_marker)

@@ -35,8 +35,7 @@ pub fn without_oldest(messages: &[RequestMessage], over_by: Option<u64>) -> Opti
         Some((first, rest)) if is_note(first) => rest,
         _ => messages,
     };
-    let rounds: Vec<&[RequestMessage]> =
-        messages.chunk_by(|_, next| next.role != Role::Assistant).collect();
+    let rounds: Vec<&[RequestMessage]> = messages.chunk_by(|_, next| next.role != Role::Assistant).collect();
     let (_, droppable) = rounds.split_last()?;
     let wanted = match over_by {
         Some(over_by) => {

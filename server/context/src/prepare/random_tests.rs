@@ -10,7 +10,7 @@ use std::{
 use conversation::{
     Attachment, Block, Flags, RequestMessage, ResultContent, Role, StopReason, request_messages,
 };
-use proptest::{collection::vec, prelude::*};
+use proptest::{collection::vec, prelude::*, test_runner::RngAlgorithm};
 use serde_json::json;
 
 use super::*;
@@ -56,24 +56,25 @@ struct Results {
 const TOOLS: [&str; 4] = ["Read", "Bash", "Task", "mcp__a__b"];
 
 fn turn() -> impl Strategy<Value = Turn> {
-    let style = prop_oneof![
-        Just(Style::Whole),
-        Just(Style::Records),
-        Just(Style::Interleaved),
-        Just(Style::OneId)
-    ];
+    let style =
+        prop_oneof![Just(Style::Whole), Just(Style::Records), Just(Style::Interleaved), Just(Style::OneId)];
     let open = prop_oneof![6 => Just(0_usize), 1 => Just(1_usize)];
     // Longer than what stands for a result that was cleared; some are worth a file.
     let size = prop_oneof![6 => 40..200_usize, 1 => Just(3_200_usize)];
     let results = (size, any::<bool>(), open, proptest::bool::weighted(0.1), any::<bool>()).prop_map(
-        |(size, reversed, open, interrupted, attachment)| Results { size, reversed, open, interrupted, attachment },
+        |(size, reversed, open, interrupted, attachment)| Results {
+            size,
+            reversed,
+            open,
+            interrupted,
+            attachment,
+        },
     );
     let response = (any::<bool>(), any::<bool>(), vec(0..TOOLS.len(), 0..4), style, results).prop_map(
         |(text, thinking, calls, style, results)| Turn::Response { text, thinking, calls, style, results },
     );
-    let prompt = (1..200_usize, 0..3_usize, any::<bool>()).prop_map(|(size, attachments, attached_before)| {
-        Turn::Prompt { size, attachments, attached_before }
-    });
+    let prompt = (1..200_usize, 0..3_usize, any::<bool>())
+        .prop_map(|(size, attachments, attached_before)| Turn::Prompt { size, attachments, attached_before });
     prop_oneof![3 => prompt, 6 => response, 1 => Just(Turn::Notice)]
 }
 
@@ -211,16 +212,19 @@ impl Writer {
             _ => format!("msg_{}", self.responses),
         };
         let model = "claude".to_owned();
-        self.push(Flags::default(), Body::Assistant { id: Some(id), model, content, stop_reason, usage: None });
+        self.push(
+            Flags::default(),
+            Body::Assistant { id: Some(id), model, content, stop_reason, usage: None },
+        );
     }
 }
 
 fn switches() -> impl Strategy<Value = Switches> {
-    let clear = proptest::option::of((0..40_u64, 0..4_usize).prop_map(|(after, keep)| Clear {
-        after: Duration::from_secs(after),
-        keep,
-    }));
-    let edits = proptest::option::of((0..6_usize, 0..4_usize).prop_map(|(over, keep)| CacheEdits { over, keep }));
+    let clear = proptest::option::of(
+        (0..40_u64, 0..4_usize).prop_map(|(after, keep)| Clear { after: Duration::from_secs(after), keep }),
+    );
+    let edits =
+        proptest::option::of((0..6_usize, 0..4_usize).prop_map(|(over, keep)| CacheEdits { over, keep }));
     let snip = proptest::option::of(0..3_000_u64);
     (any::<bool>(), 0..5_000_usize, snip, clear, edits, any::<bool>(), any::<bool>()).prop_map(
         |(storage, message_limit, snip, clear, cache_edits, collapse, auto_compact)| Switches {
@@ -244,9 +248,11 @@ impl Shelf for Disk {
 }
 
 fn cases() -> ProptestConfig {
+    // The usual generator takes longer than all that is tested here.
+    let config = ProptestConfig { rng_algorithm: RngAlgorithm::XorShift, ..ProptestConfig::default() };
     match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default(),
-        None => ProptestConfig::with_cases(20_000),
+        Some(_) => config,
+        None => ProptestConfig { cases: 20_000, ..config },
     }
 }
 

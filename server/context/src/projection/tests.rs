@@ -66,7 +66,10 @@ fn check(events: &[Recorded], expected: Expect) {
 
 #[test]
 fn results_are_replaced_and_what_is_not_touched_is_borrowed() {
-    let events = [recorded(3, stored(2, "t1", "in a file")), recorded(6, Event::Cleared { results: vec![result(3, "t2")] })];
+    let events = [
+        recorded(3, stored(2, "t1", "in a file")),
+        recorded(6, Event::Cleared { results: vec![result(3, "t2")] }),
+    ];
     check(
         &events,
         expect![[r#"

@@ -166,6 +166,9 @@ fn an_empty_thread_has_no_cut() {
 fn the_last_response_begins_with_its_first_record() {
     let last = |lines: &str| last_response(&thread(lines));
     assert_eq!(last("user one"), None);
-    assert_eq!(last("user one\nsay a x\nuser two\nthink b\ncall b Read t1\nresult t1 x\ncall b Read t2"), Some(3));
+    assert_eq!(
+        last("user one\nsay a x\nuser two\nthink b\ncall b Read t1\nresult t1 x\ncall b Read t2"),
+        Some(3)
+    );
     assert_eq!(last("notice\nsay a x"), Some(0));
 }
