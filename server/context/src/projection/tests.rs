@@ -2,6 +2,8 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 
+use conversation::SYNTHETIC_MODEL;
+
 use super::*;
 use crate::{
     event::{Entry, Replacement, Trigger},
