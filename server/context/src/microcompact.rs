@@ -150,15 +150,15 @@ fn freed(
     // In the order of the thread: those of one message are neighbours.
     for of_message in results.chunk_by(|(one, _), (other, _)| one == other) {
         let Some(message) = of_message.first().and_then(|(at, _)| thread.get(*at)) else { continue };
-        let emptied: HashSet<&str> =
-            of_message.iter().map(|(_, result)| result.tool_use_id.as_str()).collect();
         let sent = projection.with_results(message);
+        let emptied = with_results(&sent, &|id| {
+            let result = ResultRef { message: message.uuid, tool_use_id: id.to_owned() };
+            let is_emptied = of_message.iter().any(|(_, emptied)| *emptied == result);
+            let is_deleted = projection.is_deleted(&result);
+            is_emptied.then_some(instead).or(is_deleted.then_some(""))
+        });
         before += projection.tokens_of(message, tokens);
-        after += tokens(&with_results(&sent, &|id| {
-            let is_deleted =
-                || projection.is_deleted(&ResultRef { message: message.uuid, tool_use_id: id.to_owned() });
-            (emptied.contains(id)).then_some(instead).or_else(|| is_deleted().then_some(""))
-        }));
+        after += tokens(&emptied);
     }
     u64::saturating_sub(before, after)
 }
