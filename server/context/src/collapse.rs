@@ -168,7 +168,7 @@ fn range_of(span: &Span, thread: &[Arc<Message>]) -> Option<Range<usize>> {
 /// As it is sent now.
 fn size_of(messages: &[Arc<Message>], projection: &Projection, tokens: Tokens<'_>) -> u64 {
     let sent = messages.iter().filter(|message| !projection.is_left_out(message.uuid));
-    sent.map(|message| tokens(&projection.with_results(message))).sum()
+    sent.map(|message| projection.tokens_of(message, tokens)).sum()
 }
 
 #[cfg(test)]

@@ -22,9 +22,29 @@ pub(crate) fn tokens_of_block(block: Block, tokens: Tokens<'_>) -> u64 {
     })
 }
 
+/// Less of a text than this says nothing.
+const SMALLEST_HEAD: u64 = 100;
+
+/// As much of a text as there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fitting<'a> {
+    Whole(&'a str),
+    Head(&'a str),
+    /// Too little room for anything of it.
+    Nothing,
+}
+
+pub(crate) fn fitting<'a>(text: &'a str, room: u64, tokens: Tokens<'_>) -> Fitting<'a> {
+    match head_within(text, room, tokens) {
+        None => Fitting::Whole(text),
+        Some(head) if room >= SMALLEST_HEAD && !head.trim().is_empty() => Fitting::Head(head),
+        Some(_) => Fitting::Nothing,
+    }
+}
+
 /// The beginning of the text that has at most this many tokens, in whole lines where there is more than one.
 /// `None`: all of it has.
-pub(crate) fn head_within<'a>(text: &'a str, limit: u64, tokens: Tokens<'_>) -> Option<&'a str> {
+fn head_within<'a>(text: &'a str, limit: u64, tokens: Tokens<'_>) -> Option<&'a str> {
     let mut head = text;
     let mut count = tokens_of_text(head, tokens);
     if count <= limit {

@@ -58,14 +58,16 @@ pub(crate) fn clear(
     let (deleted, whole): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|(_, result)| projection.is_deleted(result));
     let count = whole.len().saturating_sub(clear.keep.max(1));
-    let cleared: Vec<(usize, ResultRef)> = whole.into_iter().take(count).collect();
-    let tokens_freed = freed(thread, projection, &cleared, CLEARED, tokens);
-    let all: Vec<(usize, ResultRef)> = deleted.into_iter().chain(cleared).collect();
+    if count == 0 {
+        return None;
+    }
+    let mut all: Vec<(usize, ResultRef)> = deleted.into_iter().chain(whole.into_iter().take(count)).collect();
+    all.sort_by_key(|(at, _)| *at);
     let entry = Entry {
         layer: layer::MICROCOMPACT.to_owned(),
         detail: format!("{} emptied: the last response is long ago", counted(all.len(), "old result")),
         messages: messages(&all),
-        tokens_freed,
+        tokens_freed: freed(thread, projection, &all, CLEARED, tokens),
         cache_kept: false,
         original: Some(all.first()?.1.message.to_string()),
     };
@@ -144,17 +146,21 @@ fn freed(
     instead: &str,
     tokens: Tokens<'_>,
 ) -> u64 {
+    let (mut before, mut after) = (0, 0);
     // In the order of the thread: those of one message are neighbours.
-    let of_messages = results.chunk_by(|(one, _), (other, _)| one == other);
-    let freed = of_messages.filter_map(|of_message| {
-        let message = thread.get(of_message.first()?.0)?;
-        let emptied: HashSet<&str> =
-            of_message.iter().map(|(_, result)| result.tool_use_id.as_str()).collect();
-        let before = projection.with_results(message);
-        let after = with_results(&before, &|id| emptied.contains(id).then_some(instead));
-        Some(tokens(&before).saturating_sub(tokens(&after)))
-    });
-    freed.sum()
+    for of_message in results.chunk_by(|(one, _), (other, _)| one == other) {
+        let Some(message) = of_message.first().and_then(|(at, _)| thread.get(*at)) else { continue };
+        let sent = projection.with_results(message);
+        let emptied = with_results(&sent, &|id| {
+            let result = ResultRef { message: message.uuid, tool_use_id: id.to_owned() };
+            let is_emptied = of_message.iter().any(|(_, emptied)| *emptied == result);
+            let is_deleted = projection.is_deleted(&result);
+            is_emptied.then_some(instead).or(is_deleted.then_some(""))
+        });
+        before += projection.tokens_of(message, tokens);
+        after += tokens(&emptied);
+    }
+    u64::saturating_sub(before, after)
 }
 
 fn messages(results: &[(usize, ResultRef)]) -> u64 {

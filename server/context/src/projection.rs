@@ -1,21 +1,23 @@
 //! What is sent of a thread: the fold of all that was decided about it. Reading only; the thread stays as it is.
 
+mod freed;
+
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use conversation::{
-    Block, Body, COMPACT_BOUNDARY, Flags, Message, ResultContent, SYNTHETIC_MODEL, record::derived_uuid,
-};
+use conversation::{Block, Body, Flags, Message, ResultContent, record::derived_uuid};
 use uuid::Uuid;
 
 use crate::{
     event::{CompactionRecord, Event, Recorded, ResultRef},
+    measure::Tokens,
     microcompact::CLEARED,
     reactive::without_media,
 };
+use freed::Freed;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
@@ -68,17 +70,6 @@ struct ResultState {
     is_cleared: bool,
     /// In the provider's cache; it is still sent.
     is_deleted: bool,
-}
-
-/// What an event has freed, as long as no response has reported a size without it.
-#[derive(Clone, Debug, PartialEq)]
-struct Freed {
-    after: Option<Uuid>,
-    /// What it touched: of what has left the thread, nothing is counted any more.
-    messages: Vec<Uuid>,
-    tokens: u64,
-    /// A compaction takes the event back.
-    ends_with_compaction: bool,
 }
 
 impl Projection {
@@ -152,7 +143,7 @@ impl Projection {
             }
             Event::Remark => {}
         }
-        self.note_freed(recorded);
+        self.freed.extend(Freed::by(recorded));
     }
 
     /// Borrowed wherever nothing changes.
@@ -186,10 +177,8 @@ impl Projection {
                 continue;
             }
             let shown = self.with_results(message);
-            sent.push((
-                at,
-                if self.without_media.contains(&message.uuid) { without_media(shown) } else { shown },
-            ));
+            let is_stripped = self.without_media.contains(&message.uuid);
+            sent.push((at, if is_stripped { without_media(shown) } else { shown }));
         }
         sent
     }
@@ -203,22 +192,7 @@ impl Projection {
     /// Tokens freed by what was decided after the last response that reported a usage: that usage still counts
     /// them.
     pub fn freed_since(&self, thread: &[Arc<Message>]) -> u64 {
-        if self.freed.is_empty() {
-            return 0;
-        }
-        let places: HashMap<Uuid, usize> =
-            thread.iter().enumerate().map(|(at, message)| (message.uuid, at)).collect();
-        let reported = last_reported(thread);
-        let counts = |freed: &&Freed| {
-            let after = freed.after.map(|after| places.get(&after).copied());
-            let is_later = match (after, reported) {
-                (Some(None), _) | (None, Some(_)) => false,
-                (None, None) | (Some(Some(_)), None) => true,
-                (Some(Some(after)), Some(reported)) => after >= reported,
-            };
-            is_later && freed.messages.iter().all(|message| places.contains_key(message))
-        };
-        self.freed.iter().filter(counts).map(|freed| freed.tokens).sum()
+        freed::since_last_report(&self.freed, thread)
     }
 
     /// Pinned: in the order they were first sent in. None of them is about a message that is left out.
@@ -282,6 +256,17 @@ impl Projection {
         })
     }
 
+    /// What the message takes of the window, as it is sent and without what is deleted in the cache.
+    pub(crate) fn tokens_of(&self, message: &Message, tokens: Tokens<'_>) -> u64 {
+        let sent = self.with_results(message);
+        let states = self.results.get(&message.uuid).map_or(&[][..], Vec::as_slice);
+        if !states.iter().any(|state| state.is_deleted) {
+            return tokens(&sent);
+        }
+        let is_deleted = |id: &str| states.iter().any(|state| state.is_deleted && state.tool_use_id == id);
+        tokens(&with_results(&sent, &|id| is_deleted(id).then_some("")))
+    }
+
     fn state(&self, message: Uuid, tool_use_id: &str) -> Option<&ResultState> {
         self.results.get(&message)?.iter().find(|state| state.tool_use_id == tool_use_id)
     }
@@ -312,25 +297,6 @@ impl Projection {
             self.state_mut(edit.message, &edit.tool_use_id).is_deleted = false;
         }
     }
-
-    fn note_freed(&mut self, recorded: &Recorded) {
-        let tokens = recorded.entry.as_ref().map_or(0, |entry| entry.tokens_freed);
-        let of_results = |results: &[ResultRef]| results.iter().map(|result| result.message).collect();
-        let messages: Vec<Uuid> = match &recorded.event {
-            Event::Stored { results } => results.iter().map(|result| result.message).collect(),
-            Event::Snipped { removed, .. } => removed.clone(),
-            Event::Cleared { results } => of_results(results),
-            Event::CacheEdits { deleted } => of_results(deleted),
-            Event::Collapsed { messages, .. } | Event::MediaDropped { messages } => messages.clone(),
-            // What a compaction freed is not in the thread any more, and the others free nothing.
-            _ => return,
-        };
-        let ends_with_compaction =
-            matches!(recorded.event, Event::CacheEdits { .. } | Event::Collapsed { .. });
-        if tokens > 0 {
-            self.freed.push(Freed { after: recorded.after, messages, tokens, ends_with_compaction });
-        }
-    }
 }
 
 /// The message with other texts for some of its results.
@@ -353,22 +319,6 @@ pub(crate) fn with_results<'a, 'text>(
     let body = Body::User { content: replaced.collect() };
     let Message { uuid, parent, timestamp, flags, .. } = *message;
     Cow::Owned(Message { uuid, parent, timestamp, flags, body })
-}
-
-/// Where the last response is that tells the size of the context. One from before a compaction tells the old size.
-fn last_reported(thread: &[Arc<Message>]) -> Option<usize> {
-    let compacted_at = thread.first().and_then(|first| match &first.body {
-        Body::System { subtype, .. } if subtype == COMPACT_BOUNDARY => Some(first.timestamp),
-        _ => None,
-    });
-    thread.iter().rposition(|message| match &message.body {
-        Body::Assistant { model, usage: Some(usage), .. } => {
-            model != SYNTHETIC_MODEL
-                && usage.context_tokens() > 0
-                && compacted_at.is_none_or(|boundary| message.timestamp >= boundary)
-        }
-        _ => false,
-    })
 }
 
 /// A message of ours in the place of another and what follows it.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     compact::{self, Continue},
-    measure::{Tokens, counted, head_within, tokens_of_text},
+    measure::{Fitting, Tokens, counted, fitting, tokens_of_text},
     rounds,
 };
 
@@ -99,9 +99,9 @@ fn is_bare(notes: &str) -> bool {
 /// The boundary, moved back until enough stays and nothing is split; never into what an earlier compaction left,
 /// which would be summarised twice. `None`: nothing would be left out.
 fn keep_from(thread: &[Arc<Message>], boundary: usize, tokens: Tokens<'_>) -> Option<usize> {
-    let beginning = earliest(thread);
-    let ends = [thread.len()];
-    let cuts: Vec<usize> = rounds::cuts(thread).into_iter().chain(ends).collect();
+    let cuts: Vec<usize> = rounds::cuts(thread).into_iter().chain([thread.len()]).collect();
+    let summary = thread.iter().position(|message| message.flags.compact_summary);
+    let beginning = summary.and_then(|summary| cuts.iter().copied().find(|cut| *cut > summary)).unwrap_or(0);
     let size = |from: usize, to: usize| {
         let messages = thread.get(from..to).unwrap_or_default();
         let words = messages.iter().filter(|message| has_text(message)).count();
@@ -113,19 +113,14 @@ fn keep_from(thread: &[Arc<Message>], boundary: usize, tokens: Tokens<'_>) -> Op
     for cut in earlier.take_while(|cut| *cut >= beginning) {
         let (more, more_words) = size(cut, start);
         let is_enough = kept >= TAIL_TOKENS && words >= TAIL_MESSAGES;
-        if is_enough || kept + more > LARGEST_EXTENSION {
+        // Something stays in any case: the last round may be what the work is at.
+        let is_too_much = kept + more > LARGEST_EXTENSION && start < thread.len();
+        if is_enough || is_too_much {
             break;
         }
         (start, kept, words) = (cut, kept + more, words + more_words);
     }
-    let start = start.max(beginning);
     (start > beginning).then_some(start)
-}
-
-/// Behind the summary of an earlier compaction, if the thread begins with one.
-fn earliest(thread: &[Arc<Message>]) -> usize {
-    let summary = thread.iter().position(|message| message.flags.compact_summary);
-    summary.map_or(0, |summary| summary + 1)
 }
 
 fn has_text(message: &Message) -> bool {
@@ -139,18 +134,19 @@ fn within_limits(notes: Notes<'_>, tokens: Tokens<'_>) -> String {
     let (mut shown, mut is_cut) = (String::new(), false);
     let sections = sections(notes.text);
     for (at, section) in sections.iter().enumerate() {
-        let head = head_within(section, SECTION_TOKENS.min(left), tokens);
-        if head == Some("") {
-            let missing = counted(sections.len() - at, "section");
-            shown.push_str(&format!("[{missing} more in the file]\n"));
-            is_cut = true;
-            break;
-        }
-        let taken = head.unwrap_or(section);
+        let (taken, end) = match fitting(section, SECTION_TOKENS.min(left), tokens) {
+            Fitting::Whole(section) => (section, "\n\n"),
+            Fitting::Head(head) => (head, "\n[cut here]\n\n"),
+            Fitting::Nothing => {
+                shown.push_str(&format!("[{} left out]", counted(sections.len() - at, "section")));
+                is_cut = true;
+                break;
+            }
+        };
         left = left.saturating_sub(tokens_of_text(taken, tokens));
         shown.push_str(taken.trim_end());
-        shown.push_str(if head.is_some() { "\n[cut here]\n\n" } else { "\n\n" });
-        is_cut |= head.is_some();
+        shown.push_str(end);
+        is_cut |= taken.len() < section.len();
     }
     let mut shown = shown.trim_end().to_owned();
     if is_cut {

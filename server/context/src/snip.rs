@@ -37,15 +37,16 @@ pub(crate) fn snip(
         if freed >= wanted {
             break;
         }
-        freed += sizes.get(part.clone()).unwrap_or_default().iter().sum::<u64>();
+        freed += size_of(&part, &sizes);
         removed.push(part);
     }
-    change(thread, projection, &removed, tokens)
+    change(thread, projection, &removed, &sizes, tokens)
 }
 
 /// Everything before the last response, whatever the budget; `None` if nothing can go.
 pub fn by_command(thread: &[Arc<Message>], projection: &Projection, tokens: Tokens<'_>) -> Option<Change> {
-    change(thread, projection, &removable(thread, projection), tokens)
+    let sizes = sizes(thread, projection, tokens);
+    change(thread, projection, &removable(thread, projection), &sizes, tokens)
 }
 
 /// What can leave, oldest first. A collapsed span leaves whole, for one text stands for it.
@@ -76,24 +77,20 @@ fn change(
     thread: &[Arc<Message>],
     projection: &Projection,
     parts: &[Range<usize>],
+    sizes: &[u64],
     tokens: Tokens<'_>,
 ) -> Option<Change> {
     let messages: Vec<&Arc<Message>> =
         parts.iter().filter_map(|part| thread.get(part.clone())).flatten().collect();
     let first = messages.first()?.uuid;
-    let is_heard = |message: &&&Arc<Message>| !matches!(message.body, Body::System { .. });
-    let removed = messages.iter().filter(is_heard).count();
-    let before = thread.iter().filter(|message| projection.is_snipped(message.uuid));
-    let before: Vec<&Arc<Message>> = before.collect();
-    let total = removed + before.iter().filter(is_heard).count();
+    let is_heard = |message: &Message| !matches!(message.body, Body::System { .. });
+    let is_snipped = |message: &Arc<Message>| projection.is_snipped(message.uuid);
+    let removed = messages.iter().filter(|message| is_heard(message)).count();
+    let total = removed + thread.iter().filter(|message| is_snipped(message) && is_heard(message)).count();
     let marker = marker(total);
 
-    let sizes = sizes(thread, projection, tokens);
-    let old_marker =
-        before.first().and_then(|first| thread.iter().position(|message| message.uuid == first.uuid));
-    let old_marker = old_marker.and_then(|at| sizes.get(at)).copied().unwrap_or(0);
-    let of_part = |part: &Range<usize>| sizes.get(part.clone()).unwrap_or_default().iter().sum::<u64>();
-    let freed = (parts.iter().map(of_part).sum::<u64>() + old_marker)
+    let old_marker = thread.iter().position(is_snipped).and_then(|at| sizes.get(at)).copied().unwrap_or(0);
+    let freed = (parts.iter().map(|part| size_of(part, sizes)).sum::<u64>() + old_marker)
         .checked_sub(tokens_of_text(&marker, tokens))
         .filter(|freed| *freed > 0)?;
     let entry = Entry {
@@ -108,15 +105,19 @@ fn change(
     Some(Change { event: Event::Snipped { removed, marker }, entry: Some(entry) })
 }
 
-/// What each message takes in the request; what stands for several counts for the first of them.
+/// What each message takes of the window; what stands for several counts for the first of them.
 fn sizes(thread: &[Arc<Message>], projection: &Projection, tokens: Tokens<'_>) -> Vec<u64> {
     let mut sizes = vec![0; thread.len()];
     for (at, message) in projection.sent(thread) {
         if let Some(size) = sizes.get_mut(at) {
-            *size = tokens(&message);
+            *size = projection.tokens_of(&message, tokens);
         }
     }
     sizes
+}
+
+fn size_of(part: &Range<usize>, sizes: &[u64]) -> u64 {
+    sizes.get(part.clone()).unwrap_or_default().iter().sum()
 }
 
 fn marker(messages: usize) -> String {

@@ -6,7 +6,7 @@ use conversation::Attachment;
 
 use crate::{
     fragment::neutralised,
-    measure::{Tokens, head_within, tokens_of_text},
+    measure::{Fitting, Tokens, fitting, tokens_of_text},
 };
 
 const MOST_FILES: usize = 5;
@@ -21,12 +21,13 @@ pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attach
     let files = files.into_iter().take(MOST_FILES);
     let restored = files.filter_map(|(path, text)| {
         let path = path.display();
-        let (text, note) = match share.of(&text)? {
-            Part::Whole(text) => (text, String::new()),
-            Part::Head(head) => {
+        let (text, note) = match share.of(&text) {
+            Fitting::Whole(text) => (text, String::new()),
+            Fitting::Head(head) => {
                 let next = head.lines().count() + 1;
                 (head, format!("\n[cut here: Read shows the rest of the file, from line {next} on]"))
             }
+            Fitting::Nothing => return None,
         };
         Some(attachment("file", &format!("You read this file before the summary: {path}\n\n{text}{note}")))
     });
@@ -37,9 +38,10 @@ pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attach
 pub fn restored_skills(skills: Vec<(String, String)>, tokens: Tokens<'_>) -> Vec<Attachment> {
     let mut share = Share { left: ALL_SKILLS_TOKENS, each: SKILL_TOKENS, tokens };
     let restored = skills.into_iter().filter_map(|(name, text)| {
-        let (text, note) = match share.of(&text)? {
-            Part::Whole(text) => (text, ""),
-            Part::Head(head) => (head, "\n[cut here: invoke the skill again to see the rest of it]"),
+        let (text, note) = match share.of(&text) {
+            Fitting::Whole(text) => (text, ""),
+            Fitting::Head(head) => (head, "\n[cut here: invoke the skill again to see the rest of it]"),
+            Fitting::Nothing => return None,
         };
         Some(attachment("skill", &format!("The skill {name} is in use in this session:\n\n{text}{note}")))
     });
@@ -52,22 +54,13 @@ struct Share<'a> {
     tokens: Tokens<'a>,
 }
 
-enum Part<'t> {
-    Whole(&'t str),
-    Head(&'t str),
-}
-
 impl Share<'_> {
-    /// As much of the text as it may have; `None` once nothing is left.
-    fn of<'t>(&mut self, text: &'t str) -> Option<Part<'t>> {
-        let part = match head_within(text, self.each.min(self.left), self.tokens) {
-            None => Part::Whole(text),
-            Some("") => return None,
-            Some(head) => Part::Head(head),
-        };
-        let (Part::Whole(taken) | Part::Head(taken)) = part;
-        self.left = self.left.saturating_sub(tokens_of_text(taken, self.tokens));
-        Some(part)
+    fn of<'t>(&mut self, text: &'t str) -> Fitting<'t> {
+        let fitting = fitting(text, self.each.min(self.left), self.tokens);
+        if let Fitting::Whole(taken) | Fitting::Head(taken) = fitting {
+            self.left = self.left.saturating_sub(tokens_of_text(taken, self.tokens));
+        }
+        fitting
     }
 }
 

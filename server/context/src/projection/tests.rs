@@ -2,6 +2,8 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 
+use conversation::SYNTHETIC_MODEL;
+
 use super::*;
 use crate::{
     event::{Entry, Replacement, Trigger},
@@ -243,14 +245,14 @@ fn a_long_thread_is_seen_at_once() {
     let lines = "user a\ncall x Read t\nresult t text\nsay y done\n".repeat(500);
     let thread = thread(&lines);
     let busy = Projection::replay(&[recorded(9, stored(2, "t", "x"))], &thread);
-    for projection in [Projection::default(), busy] {
+    // In the slowest profile, on a busy machine.
+    for (projection, limit) in [(Projection::default(), 1), (busy, 5)] {
         let mut fastest = Duration::MAX;
         for _ in 0..20 {
             let start = Instant::now();
             assert_eq!(projection.view(&thread).len(), 2_000);
             fastest = fastest.min(start.elapsed());
         }
-        // In the slowest profile, on a busy machine.
-        assert!(fastest < Duration::from_millis(5), "{fastest:?}");
+        assert!(fastest < Duration::from_millis(limit), "{fastest:?}");
     }
 }
