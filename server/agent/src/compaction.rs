@@ -166,7 +166,7 @@ impl Job<'_> {
 
     async fn plan(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
         match &asked.mode {
-            Mode::Auto => match self.from_notes(thread).await {
+            Mode::Auto => match self.noted(thread).await {
                 // Instructions are for whoever summarises; the notes know nothing of them.
                 Ok(plan) if asked.instructions.is_none() => Ok(plan),
                 Ok(_) => self.full(thread, asked).await,
@@ -175,7 +175,7 @@ impl Job<'_> {
                     self.full(thread, asked).await
                 }
             },
-            Mode::SessionMemory => self.from_notes(thread).await.map_err(Refusal::Impossible),
+            Mode::SessionMemory => self.noted(thread).await.map_err(Refusal::Impossible),
             Mode::Full => self.full(thread, asked).await,
             Mode::From(at) => self.partial(thread, *at, Direction::From, asked).await,
             Mode::UpTo(at) => self.partial(thread, *at, Direction::UpTo, asked).await,
@@ -247,7 +247,7 @@ impl Job<'_> {
     }
 
     /// Free: the summary is there already.
-    async fn from_notes(&self, thread: &[Arc<Message>]) -> Result<Plan, String> {
+    async fn noted(&self, thread: &[Arc<Message>]) -> Result<Plan, String> {
         let session = self.session;
         let features = self.settings.features(&session.shared.environment);
         if !features.session_memory_compact {

@@ -4,8 +4,8 @@
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
 
 use context::{
-    CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction, compact::Continue,
-    event::Trigger, prepare, result_store,
+    CacheEdits, Clear, Event, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction,
+    compact::Continue, event::Trigger, prepare, result_store,
 };
 use conversation::{Block, Body, Message, ResultContent};
 use jiff::Timestamp;
@@ -72,9 +72,26 @@ fn run_stages(turn: &Turn) -> Gate {
         &mut ResultFiles { session },
     );
     for change in changes {
+        let cleared = match &change.event {
+            Event::Cleared { results } | Event::CacheEdits { deleted: results } => results.len(),
+            _ => 0,
+        };
         session.decide(Some(&turn.id), change.event, change.entry);
+        if cleared > 0 {
+            tell_where_it_is(session, cleared);
+        }
     }
     gate
+}
+
+/// The model is told where the full text of what it no longer sees still is.
+fn tell_where_it_is(session: &Session, results: usize) {
+    let text = format!(
+        "{results} old tool results in this conversation were cleared to make room. Files can be read again, commands run \
+         again; the results as they were are in {}, by the ids of the calls.",
+        session.transcript.path().display()
+    );
+    session.attach("cleared", context::fragment::reminder(&text, text.len() * 2));
 }
 
 fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
@@ -294,11 +311,8 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
     let limit = budget.blocking_limit();
     let mut used = turn.opening.used(&turn.session);
-    if used > limit
-        // A decision hangs on it: whoever knows is asked.
-        && let Some(counted) = turn.opening.provider.count(&query_loop::next_request(turn)).await
-    {
-        used = counted;
+    if used > limit {
+        used = counted(turn).await.unwrap_or(used);
     }
     if used <= limit {
         return Ok(());
@@ -313,6 +327,24 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     };
     turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
     Err(turn.end(TurnStop::Blocked))
+}
+
+/// A decision hangs on the number: whoever knows is asked, and where nobody does and nothing was learnt yet, it is counted.
+async fn counted(turn: &Turn) -> Option<u64> {
+    let request = query_loop::next_request(turn);
+    if let Some(counted) = turn.opening.provider.count(&request).await {
+        return Some(counted);
+    }
+    let reported = turn.session.state().thread.iter().any(|message| {
+        matches!(&message.body, Body::Assistant { usage: Some(usage), .. } if usage.context_tokens() > 0)
+    });
+    if reported {
+        return None;
+    }
+    let mut text: String = request.system.iter().map(|block| block.text.as_str()).collect();
+    text.push_str(&serde_json::to_string(&*request.tools).unwrap_or_default());
+    text.push_str(&serde_json::to_string(&request.messages).unwrap_or_default());
+    tokio::task::spawn_blocking(move || context::tokenizer::count(&text)).await.ok()
 }
 
 /// The provider says that a request is too long: once, what can be done about it is done. `false`: nothing can.
