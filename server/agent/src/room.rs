@@ -32,6 +32,9 @@ const CACHE_EDITS: CacheEdits = CacheEdits { over: 30, keep: 10 };
 /// "Results of one user message together over 200,000 chars."
 const MESSAGE_CHARS: usize = 200_000;
 
+/// Nothing is larger than 100,000 tokens; for texts of tools that bound themselves, in characters.
+const LARGEST_RESULT_CHARS: usize = 300_000;
+
 /// Makes room for the next request, or ends the turn with what the user can do.
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     let mut gate = run_stages(turn);
@@ -163,7 +166,7 @@ impl Shelf for ResultFiles<'_> {
             Ok(()) => Some(path),
             Err(error) => {
                 let text = format!(
-                    "a long tool result could not be put aside ({}: {error}); it is sent whole",
+                    "a long tool result could not be put aside ({}: {error}); it is shortened",
                     path.display()
                 );
                 self.session.notice(None, NoticeLevel::Warning, text);
@@ -206,14 +209,16 @@ pub(crate) fn shelved(
     let settings = session.shared.settings(&session.cwd).settings;
     let features = settings.features(&session.shared.environment);
     let own = features.tool_result_limits.get(tool).copied();
-    let limit = result_store::limit_of(tool, own).unwrap_or(usize::MAX);
-    let is_over = features.tool_result_storage && result_store::length_of(&content) > limit;
+    // What bounds itself is still held to what any result may be.
+    let limit = result_store::limit_of(tool, own).unwrap_or(LARGEST_RESULT_CHARS);
+    let is_over = result_store::length_of(&content) > limit;
     if !is_over && result_store::largest_result(&content, &tokens).is_none() {
         return content;
     }
-    match (ResultFiles { session }).keep(id, &content) {
+    let kept = if features.tool_result_storage { (ResultFiles { session }).keep(id, &content) } else { None };
+    match kept {
         Some(path) => ResultContent::Text(result_store::replacement(&content, &path)),
-        None => content,
+        None => result_store::shortened(content, limit),
     }
 }
 
@@ -311,7 +316,8 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
     let limit = budget.blocking_limit();
     let mut used = turn.opening.used(&turn.session);
-    if used > limit {
+    // No estimate is wrong by half.
+    if used > limit && used < limit + limit / 2 {
         used = counted(turn).await.unwrap_or(used);
     }
     if used <= limit {
