@@ -144,6 +144,28 @@ async fn a_compaction_of_its_own_accord_is_told_in_two_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ctrl_c_stops_a_compaction_in_the_middle_of_a_turn_too() {
+    let mut program = Program::scripted("").await;
+    for _ in 0..5 {
+        program.model().reply(Reply::text(story()));
+    }
+    program.run_with(&["chat"], b"1\n2\n3\n4\n5\n").await;
+    program.environment.insert("CLAUDE_CODE_AUTO_COMPACT_WINDOW".to_owned(), "10000".to_owned());
+    let gate = Gate::closed();
+    program.model().reply_to("compact", Reply::text("never").behind(&gate));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" ask -c "end it""#);
+    tty.see("· the conversation is being compacted").await;
+    gate.reached().await;
+    tty.see("│ the conversation is being").await;
+    tty.type_in(CTRL_C).await;
+    tty.see("! stopped").await;
+    assert_eq!(tty.end().await.1, Some(130));
+    let run = program.run_with(&["chat", "-c"], b"/context\n").await;
+    assert!(!run.stdout.contains("Changed in what is sent"), "{}", run.stdout);
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_is_told_when_little_room_is_left() {
     let mut program = Program::scripted("").await;
     program.environment.insert("CLAUDE_CODE_AUTO_COMPACT_WINDOW".to_owned(), "5000".to_owned());
