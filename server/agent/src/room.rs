@@ -355,6 +355,10 @@ async fn counted(turn: &Turn) -> Option<u64> {
 
 /// The provider says that a request is too long: once, what can be done about it is done. `false`: nothing can.
 pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, TurnEnd> {
+    // A key that is refused, or a server that is gone, does not become better by a shorter conversation.
+    if !matches!(error, ModelError::TooLong { .. } | ModelError::MediaTooLarge { .. }) {
+        return Ok(false);
+    }
     let features = turn.settings.features(&turn.session.shared.environment);
     if collapse::drain(turn).await {
         return Ok(true);
