@@ -4,8 +4,11 @@
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
 
 use context::{
-    CacheEdits, Clear, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction, compact::Continue,
-    event::Trigger, prepare, result_store,
+    CacheEdits, Clear, Entry, Event, Gate, Prepared, Shelf, Situation, Switches,
+    budget::Compaction,
+    compact::Continue,
+    event::{Trigger, layer},
+    prepare, result_store,
 };
 use conversation::{Block, Body, Message, ResultContent};
 use jiff::Timestamp;
@@ -18,7 +21,7 @@ use crate::{
     event::{NoticeLevel, TurnEnd, TurnStop},
     files, meter, query_loop,
     session::{Opening, Session},
-    turn::Turn,
+    turn::{Turn, TurnHandle},
 };
 
 /// Full again within so many rounds of a compaction …
@@ -179,13 +182,8 @@ fn write_once(folder: &std::path::Path, path: &std::path::Path, bytes: &[u8]) ->
 }
 
 /// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
-pub(crate) fn shelved(
-    session: &Session,
-    tool: &str,
-    id: &str,
-    content: ResultContent,
-    tokens: impl Fn(&Message) -> u64,
-) -> ResultContent {
+pub(crate) fn shelved(handle: &TurnHandle, tool: &str, id: &str, content: ResultContent) -> ResultContent {
+    let (session, tokens) = (&handle.session, handle.tokens());
     let settings = session.shared.settings(&session.cwd).settings;
     let features = settings.features(&session.shared.environment);
     let own = features.tool_result_limits.get(tool).copied();
@@ -194,10 +192,20 @@ pub(crate) fn shelved(
     if !is_over && result_store::largest_result(&content, &tokens).is_none() {
         return content;
     }
-    match (ResultFiles { session }).keep(id, &content) {
-        Some(path) => ResultContent::Text(result_store::replacement(&content, &path)),
-        None => content,
-    }
+    let Some(path) = (ResultFiles { session }).keep(id, &content) else { return content };
+    let instead = ResultContent::Text(result_store::replacement(&content, &path));
+    let entry = Entry {
+        layer: layer::STORAGE.to_owned(),
+        detail: format!("a large result of {tool} went to the disk"),
+        messages: 1,
+        tokens_freed: result_store::tokens_of(&content, &tokens)
+            .saturating_sub(result_store::tokens_of(&instead, &tokens)),
+        cache_kept: true,
+        original: Some(path.display().to_string()),
+    };
+    // The conversation never has it whole: there is nothing for the projection to do.
+    session.decide(Some(&handle.id), Event::Remark, Some(entry));
+    instead
 }
 
 /// Compacts by itself. Failing is not the end: the request may still fit.

@@ -164,7 +164,7 @@ fn record(handle: &TurnHandle, (id, name): (&str, &str), subject: Subject, mut o
         ResultContent::Text(text) if text.is_empty() => {
             ResultContent::Text(result_store::PLACEHOLDER.to_owned())
         }
-        content => room::shelved(session, name, id, content, handle.tokens()),
+        content => room::shelved(handle, name, id, content),
     };
     let now = Instant::now();
     let mut shown = None;
