@@ -1,13 +1,13 @@
 //! Keeps the conversation inside the window, before each request and after one that was too long: the stages of
 //! `context::prepare`, and what they need done.
 
-use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use context::{
-    CacheEdits, Clear, Event, Gate, Prepared, Shelf, Situation, Switches, budget::Compaction,
-    compact::Continue, event::Trigger, prepare, result_store,
+    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches, budget::Compaction, compact::Continue,
+    event::Trigger, prepare,
 };
-use conversation::{Block, Body, Message, ResultContent};
+use conversation::{Block, Body, Message};
 use jiff::Timestamp;
 use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
 use settings::{Features, Settings};
@@ -16,7 +16,8 @@ use crate::{
     collapse,
     compaction::{self, Compact, Job, Mode, Refusal},
     event::{NoticeLevel, TurnEnd, TurnStop},
-    files, meter, query_loop,
+    meter, query_loop,
+    results::ResultFiles,
     session::{Opening, Session},
     turn::Turn,
 };
@@ -31,9 +32,6 @@ const CACHE_EDITS: CacheEdits = CacheEdits { over: 30, keep: 10 };
 
 /// "Results of one user message together over 200,000 chars."
 const MESSAGE_CHARS: usize = 200_000;
-
-/// Nothing is larger than 100,000 tokens; for texts of tools that bound themselves, in characters.
-const LARGEST_RESULT_CHARS: usize = 300_000;
 
 /// Makes room for the next request, or ends the turn with what the user can do.
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
@@ -146,79 +144,6 @@ pub(crate) fn context_edits(session: &Session, opening: &Opening, settings: &Set
         clear_tool_uses: manages.then_some(clear),
         clear_thinking: (manages && thinks && !refused(Field::ClearThinking)).then_some(Keep::All),
         cache_deletions,
-    }
-}
-
-/// Where long results are kept whole: `<project dir>/<session>/tool-results/<call>.txt`.
-pub(crate) struct ResultFiles<'a> {
-    pub session: &'a Session,
-}
-
-impl Shelf for ResultFiles<'_> {
-    fn keep(&mut self, tool_use_id: &str, content: &ResultContent) -> Option<PathBuf> {
-        let (bytes, extension) = match content {
-            ResultContent::Text(text) => (text.as_bytes().to_vec(), "txt"),
-            ResultContent::Blocks(blocks) => (serde_json::to_vec(blocks).ok()?, "json"),
-        };
-        let folder = self.session.results_dir();
-        let path = folder.join(format!("{}.{extension}", file_name(tool_use_id)));
-        match write_once(&folder, &path, &bytes) {
-            Ok(()) => Some(path),
-            Err(error) => {
-                let text = format!(
-                    "a long tool result could not be put aside ({}: {error}); it is shortened",
-                    path.display()
-                );
-                self.session.notice(None, NoticeLevel::Warning, text);
-                None
-            }
-        }
-    }
-}
-
-/// Ids come from models and servers; a name must not lead anywhere.
-pub(crate) fn file_name(tool_use_id: &str) -> String {
-    let safe = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
-    let name: String = tool_use_id.chars().map(|it| if safe(it) { it } else { '_' }).take(120).collect();
-    if name.is_empty() { "result".to_owned() } else { name }
-}
-
-/// What is there already is used again: it was written for the same call.
-fn write_once(folder: &std::path::Path, path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
-    files::create_private_dir(folder)?;
-    let mut file = match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let written = file.write_all(bytes);
-    if written.is_err() {
-        fs::remove_file(path)?;
-    }
-    written
-}
-
-/// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
-pub(crate) fn shelved(
-    session: &Session,
-    tool: &str,
-    id: &str,
-    content: ResultContent,
-    tokens: impl Fn(&Message) -> u64,
-) -> ResultContent {
-    let settings = session.shared.settings(&session.cwd).settings;
-    let features = settings.features(&session.shared.environment);
-    let own = features.tool_result_limits.get(tool).copied();
-    // What bounds itself is still held to what any result may be.
-    let limit = result_store::limit_of(tool, own).unwrap_or(LARGEST_RESULT_CHARS);
-    let is_over = result_store::length_of(&content) > limit;
-    if !is_over && result_store::largest_result(&content, &tokens).is_none() {
-        return content;
-    }
-    let kept = if features.tool_result_storage { (ResultFiles { session }).keep(id, &content) } else { None };
-    match kept {
-        Some(path) => ResultContent::Text(result_store::replacement(&content, &path)),
-        None => result_store::shortened(content, limit),
     }
 }
 

@@ -51,8 +51,12 @@ pub fn limit_of(tool: &str, own: Option<u64>) -> Option<usize> {
 
 /// How large the result is, in tokens, if that is more than any single result may have.
 pub fn largest_result(content: &ResultContent, tokens: Tokens<'_>) -> Option<u64> {
+    Some(tokens_of(content, tokens)).filter(|count| *count > LARGEST_RESULT)
+}
+
+pub fn tokens_of(content: &ResultContent, tokens: Tokens<'_>) -> u64 {
     let block = Block::ToolResult { tool_use_id: String::new(), content: content.clone(), is_error: false };
-    Some(tokens_of_block(block, tokens)).filter(|count| *count > LARGEST_RESULT)
+    tokens_of_block(block, tokens)
 }
 
 /// How many characters of text the result has.
