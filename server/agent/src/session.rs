@@ -388,6 +388,8 @@ impl Session {
             (self.write(&mut state, &head), boundary.is_some())
         };
         self.report_write(written);
+        // The watch on the cache knows of it now, after a resume too.
+        self.keep_window();
         self.recall_todos();
         instructions::settle(self);
         if is_other {
