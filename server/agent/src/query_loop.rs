@@ -53,8 +53,8 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
                 stop_using(turn, field, &message);
                 continue;
             }
+            Err(Failure::Model(error)) if !is_too_large(&error) => return refused_by_provider(turn, &error),
             Err(Failure::Model(error)) => match room::react(turn, &error).await {
-                _ if !is_too_large(&error) => return refused_by_provider(turn, &error),
                 Ok(true) => continue,
                 Ok(false) => return refused_by_provider(turn, &error),
                 Err(end) => return end,
