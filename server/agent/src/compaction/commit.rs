@@ -216,7 +216,8 @@ fn detail(plan: &Plan, before: u64, after: u64) -> String {
         text.push_str(&format!("; {:.0} of 9 sections", score * 9.0));
     }
     if !plan.kept.is_empty() {
-        text.push_str(&format!("; {} messages stay as they are", plan.kept.len()));
+        let (count, verb) = (plan.kept.len(), if plan.kept.len() == 1 { " stays" } else { "s stay" });
+        text.push_str(&format!("; {count} message{verb} as before"));
     }
     text
 }
