@@ -7,7 +7,7 @@ use conversation::{Block, Body, Format, Message, ResultContent};
 use uuid::Uuid;
 
 use crate::{
-    room,
+    results,
     session::Session,
     store,
     types::{AgentError, Original},
@@ -29,7 +29,7 @@ pub(crate) fn find(session: &Session, id: &str) -> Result<Original, AgentError> 
 }
 
 fn put_aside(session: &Session, id: &str) -> Option<Original> {
-    let name = room::file_name(id);
+    let name = results::file_name(id);
     let folder = session.results_dir();
     ["txt", "json"].iter().find_map(|extension| {
         let path = folder.join(format!("{name}.{extension}"));

@@ -100,8 +100,8 @@ pub(crate) fn framed(what: &str, summary: &str, transcript: &Path, then: Continu
         Continue::OnPrompt => "",
     };
     format!(
-        "{what}\n\n{}\n\nWhere a detail is missing (code, an error, what was said), the whole conversation is in \
-         this file, a JSON object on each line:\n{}{then}",
+        "<conversation-summary>\n{what}\n\n{}\n\nWhere a detail is missing (code, an error, what was said), the whole conversation is in \
+         this file, a JSON object on each line:\n{}{then}\n</conversation-summary>",
         summary.trim(),
         transcript.display()
     )

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::{CompactionRecord, Entry, Event, Recorded, Trigger};
+use context::{CompactionRecord, Entry, Event, Recorded, Trigger, estimate};
 use conversation::{
     Attachment, Block, Body, COMPACT_BOUNDARY, Compaction, Flags, Message, PreservedSegment, Record,
 };
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{Compacted, Job, Part, Plan, Refusal, restore};
-use crate::{event::NoticeLevel, instructions, meter, opening, session::Opening, window::Undo};
+use crate::{event::NoticeLevel, instructions, opening, session::Opening, window::Undo};
 
 /// What a compaction adds to the transcript, and the thread it makes.
 struct Group {
@@ -178,13 +178,12 @@ fn describe(
         }
         _ => None,
     };
-    let summary = group.messages.get(1);
-    let tokens = meter::of_message(job.session, &job.opening.spec);
     let compaction = Compaction {
         trigger: if job.trigger == Trigger::Manual { "manual" } else { "auto" }.to_owned(),
         pre_tokens: before,
         post_tokens: Some(after),
-        summary_tokens: summary.map(|summary| tokens(summary)),
+        // By the measure of whoever checks it later, which knows nothing of what was learnt about this model.
+        summary_tokens: Some(estimate::tokens_of_text(&plan.message)),
         compacted_message_uuid: plan.summarised.end.checked_sub(1).and_then(|at| old.get(at)).map(|m| m.uuid),
         pre_compact_discovered_tools: late_tools(job.opening),
         preserved_segment: segment,
