@@ -38,6 +38,17 @@ fn put_aside(session: &Session, id: &str) -> Option<Original> {
     })
 }
 
+/// A fork says what its source said: where the source has put a result aside.
+fn put_aside_by_source(session: &Session, id: &str, sent: &str) -> Option<Original> {
+    let name = room::file_name(id);
+    let mut lines = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from);
+    let path = lines.find(|path| {
+        path.starts_with(session.project_dir()) && path.file_stem().is_some_and(|stem| *stem == *name)
+    })?;
+    let text = fs::read(&path).ok()?;
+    Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })
+}
+
 type Found = Option<Result<Original, AgentError>>;
 
 /// A result that is still in the transcript, though perhaps no longer in what is sent.
@@ -53,7 +64,8 @@ fn result(session: &Session, id: &str) -> Found {
             _ => None,
         });
         if let Some(text) = found {
-            return Some(Ok(Original { text, path: transcript(session) }));
+            let kept = put_aside_by_source(session, id, &text);
+            return Some(Ok(kept.unwrap_or_else(|| Original { text, path: transcript(session) })));
         }
         let before = thread.first().filter(|first| first.compaction().is_some())?.parent?;
         thread = match store::read(&session.shared, &session.id, Some(before)) {
