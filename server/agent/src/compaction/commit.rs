@@ -234,9 +234,10 @@ fn detail(plan: &Plan, before: u64, after: u64) -> String {
     if let Some(score) = plan.score {
         text.push_str(&format!("; {:.0} of 9 sections", score * 9.0));
     }
-    if !plan.kept.is_empty() {
-        let (count, verb) = (plan.kept.len(), if plan.kept.len() == 1 { " stays" } else { "s stay" });
-        text.push_str(&format!("; {count} message{verb} as before"));
+    match plan.kept.len() {
+        0 => {}
+        1 => text.push_str("; 1 message stays as it is"),
+        count => text.push_str(&format!("; {count} messages stay as they are")),
     }
     text
 }
