@@ -6,15 +6,19 @@
 
 mod bad_input;
 mod buffers;
+mod cache_breaks;
 mod cancelling;
+mod compaction;
 mod during_a_turn;
 mod end_of_life;
 mod going_back;
 mod harness;
 mod hostile;
 mod instructions;
+mod long_session;
 mod mcp_servers;
 mod memory;
+mod metering;
 mod neovim;
 mod panics;
 mod plain_clients;

@@ -11,7 +11,9 @@
 
 pub mod fixture;
 pub mod layout;
+pub mod long_session;
 pub mod lsp_client;
+pub mod metering;
 pub mod model_server;
 pub mod prompt_block;
 pub mod prompt_cache;

@@ -32,6 +32,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 pub use self::reply::{Gate, Reply, ReplyBlock};
 use self::{anthropic::Message, delivery::stream_response, reply::Answer};
 use crate::{
+    prompt_block::{Section, prompt_block, prompt_blocks},
     prompt_cache::{CacheUsage, PromptCache},
     validation::validate_request,
 };
@@ -120,6 +121,8 @@ struct Script {
     standing: Vec<(String, Reply)>,
     program: Option<Program>,
     requests: Vec<Arc<RecordedRequest>>,
+    /// How many of the requests are kept, where not all are.
+    kept: Option<usize>,
     /// The bills of those of the main loop that reached the model: side queries have a prompt of their own.
     usages: Vec<CacheUsage>,
     problems: Vec<String>,
@@ -209,6 +212,16 @@ impl ModelServer {
         self.script().clock += by;
     }
 
+    /// From now on only the newest requests are kept: those of a long session would fill the memory.
+    pub fn keep_newest(&self, count: usize) {
+        self.script().kept = Some(count);
+    }
+
+    /// From now on tokens are counted by this, in requests and replies.
+    pub fn count_with(&self, counter: impl Fn(&str) -> u64 + Send + 'static) {
+        self.cache().count_with(Box::new(counter));
+    }
+
     pub fn requests(&self) -> Vec<Arc<RecordedRequest>> {
         self.script().requests.clone()
     }
@@ -237,7 +250,7 @@ impl ModelServer {
     }
 
     pub fn cache(&self) -> MutexGuard<'_, PromptCache> {
-        self.shared.cache.lock().expect("no test panics while it holds the cache")
+        self.shared.cache()
     }
 
     /// What went wrong so far: unexpected calls, invalid requests.
@@ -318,8 +331,10 @@ async fn count_tokens(
     bytes: Bytes,
 ) -> Response {
     let request = shared.record(&uri, &headers, bytes);
-    let blocks = crate::prompt_block::prompt_blocks(&request.body);
-    let tokens: u64 = blocks.iter().map(crate::prompt_block::PromptBlock::tokens).sum();
+    let blocks = prompt_blocks(&request.body);
+    let cache = shared.cache();
+    let tokens: u64 = blocks.iter().map(|block| cache.tokens_of(block)).sum();
+    drop(cache);
     json_response(200, &json!({ "input_tokens": tokens }).to_string(), &[])
 }
 
@@ -347,7 +362,7 @@ impl Shared {
             arrived,
             answered: Arc::default(),
         });
-        self.script().requests.push(request.clone());
+        self.script().keep(request.clone());
         self.request_count.send_modify(|count| *count += 1);
         request
     }
@@ -401,15 +416,14 @@ impl Shared {
             Answer::Status { .. } => return status_response(&reply),
             Answer::Message(blocks, stop_reason) => {
                 let (id, blocks) = self.script().numbered(blocks);
-                let output: usize =
-                    blocks.iter().map(|block| anthropic::whole_block(block).to_string().len()).sum();
+                let output = self.output_tokens(&blocks);
                 let message = Message {
                     id,
                     model: request.body["model"].as_str().unwrap_or_default(),
                     stop_reason: stop_reason.as_deref().unwrap_or_else(|| natural_stop_reason(&blocks)),
                     blocks: &blocks,
                     applied_edits: reply.applied_edits.as_ref(),
-                    usage: usage.to_json(output.div_ceil(4) as u64),
+                    usage: usage.to_json(output),
                 };
                 match wire {
                     Wire::Anthropic if request.body["stream"] != true => {
@@ -427,20 +441,36 @@ impl Shared {
 
     fn bill(&self, request: &RecordedRequest) -> Result<CacheUsage, String> {
         let now = self.script().clock;
-        let usage =
-            self.cache.lock().expect("no test panics while it holds the cache").bill(&request.body, now)?;
+        let usage = self.cache().bill(&request.body, now)?;
         if request.role == "main" {
             self.script().usages.push(usage);
         }
         Ok(usage)
     }
 
+    fn output_tokens(&self, blocks: &[ReplyBlock]) -> u64 {
+        let cache = self.cache();
+        let section = Section::Message { index: 0, role: "assistant".to_owned() };
+        let block = |block| prompt_block(section.clone(), &anthropic::whole_block(block));
+        blocks.iter().map(|reply| cache.tokens_of(&block(reply))).sum()
+    }
+
     fn script(&self) -> MutexGuard<'_, Script> {
         self.state.lock().expect("no program panics")
+    }
+
+    fn cache(&self) -> MutexGuard<'_, PromptCache> {
+        self.cache.lock().expect("no test panics while it holds the cache")
     }
 }
 
 impl Script {
+    fn keep(&mut self, request: Arc<RecordedRequest>) {
+        self.requests.push(request);
+        let surplus = self.kept.map_or(0, |kept| self.requests.len().saturating_sub(kept));
+        self.requests.drain(..surplus);
+    }
+
     fn take_reply(&mut self, request: &RecordedRequest) -> Option<Reply> {
         if let Some(index) = self.expected.iter().position(|expected| (expected.matcher)(request)) {
             return self.expected.remove(index).map(|expected| expected.reply);
@@ -498,7 +528,7 @@ fn json_response(status: u16, body: &str, headers: &[(String, String)]) -> Respo
 }
 
 /// Texts of blocks, however deep, joined by line breaks.
-fn all_text(content: &Value) -> String {
+pub(crate) fn all_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {

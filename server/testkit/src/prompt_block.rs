@@ -7,6 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::model_server::all_text;
+
 /// How long a cache entry lives without being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ttl {
@@ -43,12 +45,26 @@ impl PromptBlock {
         self.value["type"] == "cache_edits"
     }
 
+    /// Whether the model sees it.
+    pub fn is_seen(&self) -> bool {
+        !self.deleted && !self.is_edit()
+    }
+
+    /// What the model reads of it, without the quoting that only the wire needs.
+    pub fn words(&self) -> String {
+        let text = match self.value["type"].as_str() {
+            Some("text") => self.value["text"].as_str(),
+            Some("thinking") => self.value["thinking"].as_str(),
+            Some("tool_use") => return format!("{} {}", self.value["name"], self.value["input"]),
+            Some("tool_result") => return all_text(&self.value["content"]),
+            _ => None,
+        };
+        text.map_or_else(|| self.json(), str::to_owned)
+    }
+
     /// Four bytes of JSON make a token here, rounded up. What the model does not see, nobody pays for.
     pub fn tokens(&self) -> u64 {
-        if self.deleted || self.is_edit() {
-            return 0;
-        }
-        self.json().len().div_ceil(4) as u64
+        if self.is_seen() { self.json().len().div_ceil(4) as u64 } else { 0 }
     }
 }
 
@@ -89,7 +105,7 @@ fn push_content(blocks: &mut Vec<PromptBlock>, section: &Section, content: &Valu
     }
 }
 
-fn prompt_block(section: Section, block: &Value) -> PromptBlock {
+pub(crate) fn prompt_block(section: Section, block: &Value) -> PromptBlock {
     let mut value = block.clone();
     if let Some(fields) = value.as_object_mut() {
         fields.shift_remove("cache_control");

@@ -5,10 +5,10 @@
 //! an entry that an earlier request wrote; a prefix under 1,024 tokens is never cached; an entry lives 5 minutes or
 //! 1 hour after its last use; one-hour breakpoints come before five-minute ones. Blocks of `cache_edits` and the
 //! references in results are no part of a prefix, and what they delete counts nothing. Tokens are bytes / 4 (see
-//! [`PromptBlock::tokens`]), so every figure can be checked by hand.
+//! [`PromptBlock::tokens`]), so every figure can be checked by hand, unless a test brings a tokenizer.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     time::Duration,
 };
@@ -83,10 +83,14 @@ pub struct PromptCache {
     entries: HashMap<u64, Entry>,
     totals: CacheUsage,
     history: Vec<CacheUsage>,
-    /// Prefixes that some request has bought, for the cheapest possible bill.
-    bought: HashSet<u64>,
+    /// Prefixes that some request has bought, and when they were last used, for the cheapest possible bill.
+    bought: HashMap<u64, Duration>,
     cheapest: CacheUsage,
+    counter: Option<Counter>,
 }
+
+/// The tokens of a text.
+pub type Counter = Box<dyn Fn(&str) -> u64 + Send>;
 
 struct Entry {
     ttl: Ttl,
@@ -98,12 +102,25 @@ impl PromptCache {
         Self::default()
     }
 
+    /// From now on tokens are what this says of the words of a block.
+    pub fn count_with(&mut self, counter: Counter) {
+        self.counter = Some(counter);
+    }
+
+    /// The tokens of one block.
+    pub fn tokens_of(&self, block: &PromptBlock) -> u64 {
+        match &self.counter {
+            Some(counter) if block.is_seen() => counter(&block.words()),
+            _ => block.tokens(),
+        }
+    }
+
     /// Bills one request that the provider accepted. `now` is any clock that only moves forward. `Err` is the text
     /// of the 400 that the provider would answer.
     pub fn bill(&mut self, body: &Value, now: Duration) -> Result<CacheUsage, String> {
         let blocks = prompt_blocks(body);
         let breakpoints = breakpoints(&blocks)?;
-        let prefixes = prefixes(body, &blocks);
+        let prefixes = self.prefixes(body, &blocks);
 
         let hit = self.longest_hit(&breakpoints, &prefixes, now);
         let usage = self.usage(&breakpoints, &prefixes, hit);
@@ -111,7 +128,7 @@ impl PromptCache {
 
         self.totals += usage;
         self.history.push(usage);
-        let cheapest = self.cheapest_usage(&prefixes);
+        let cheapest = self.cheapest_usage(&prefixes, now);
         self.cheapest += cheapest;
         Ok(usage)
     }
@@ -125,7 +142,8 @@ impl PromptCache {
         &self.history
     }
 
-    /// The bill of the same requests if each token were written once, when first seen, and read ever after.
+    /// The bill of the same requests if each token were written when first seen, for five minutes, and read as long as
+    /// it lives: what nobody has used for longer is gone for everybody, and keeping it for an hour would cost more.
     pub fn cheapest_possible(&self) -> CacheUsage {
         self.cheapest
     }
@@ -205,15 +223,47 @@ impl PromptCache {
         }
     }
 
-    fn cheapest_usage(&mut self, prefixes: &[Prefix]) -> CacheUsage {
+    fn cheapest_usage(&mut self, prefixes: &[Prefix], now: Duration) -> CacheUsage {
         let total = prefixes.last().map_or(0, |prefix| prefix.tokens);
-        let known = prefixes.iter().rev().find(|prefix| self.bought.contains(&prefix.hash));
-        let read = known.map_or(0, |prefix| prefix.tokens);
         if total < MINIMUM_TOKENS {
             return CacheUsage { input: total, ..CacheUsage::default() };
         }
-        self.bought.extend(prefixes.iter().map(|prefix| prefix.hash));
+        let is_live = |used: &Duration| now.saturating_sub(*used) <= lifetime(Ttl::FiveMinutes);
+        let known = prefixes.iter().rev().find(|prefix| self.bought.get(&prefix.hash).is_some_and(is_live));
+        let read = known.map_or(0, |prefix| prefix.tokens);
+        self.bought.extend(prefixes.iter().map(|prefix| (prefix.hash, now)));
         CacheUsage { read, written_5m: total - read, ..CacheUsage::default() }
+    }
+
+    /// The model and the options that change how messages are rendered are part of what is hashed; `cache_control` is not.
+    fn prefixes(&self, body: &Value, blocks: &[PromptBlock]) -> Vec<Prefix> {
+        let mut hasher = DefaultHasher::new();
+        body["model"].as_str().hash(&mut hasher);
+        let mut tokens = 0;
+        let mut previous: Option<&Section> = None;
+        let mut prefixes = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            if previous != Some(&block.section) {
+                match &block.section {
+                    Section::Tool => "tools".hash(&mut hasher),
+                    Section::System => "system".hash(&mut hasher),
+                    Section::Message { index, role } => {
+                        if *index == 0 {
+                            body["tool_choice"].to_string().hash(&mut hasher);
+                            body["thinking"].to_string().hash(&mut hasher);
+                        }
+                        role.hash(&mut hasher);
+                    }
+                }
+            }
+            previous = Some(&block.section);
+            if !block.is_edit() {
+                block.json().hash(&mut hasher);
+            }
+            tokens += self.tokens_of(block);
+            prefixes.push(Prefix { hash: hasher.clone().finish(), tokens });
+        }
+        prefixes
     }
 }
 
@@ -251,37 +301,6 @@ fn breakpoints(blocks: &[PromptBlock]) -> Result<Vec<(usize, Ttl)>, String> {
         }
         _ => Ok(breakpoints),
     }
-}
-
-/// The model and the options that change how messages are rendered are part of what is hashed; `cache_control` is not.
-fn prefixes(body: &Value, blocks: &[PromptBlock]) -> Vec<Prefix> {
-    let mut hasher = DefaultHasher::new();
-    body["model"].as_str().hash(&mut hasher);
-    let mut tokens = 0;
-    let mut previous: Option<&Section> = None;
-    let mut prefixes = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        if previous != Some(&block.section) {
-            match &block.section {
-                Section::Tool => "tools".hash(&mut hasher),
-                Section::System => "system".hash(&mut hasher),
-                Section::Message { index, role } => {
-                    if *index == 0 {
-                        body["tool_choice"].to_string().hash(&mut hasher);
-                        body["thinking"].to_string().hash(&mut hasher);
-                    }
-                    role.hash(&mut hasher);
-                }
-            }
-        }
-        previous = Some(&block.section);
-        if !block.is_edit() {
-            block.json().hash(&mut hasher);
-        }
-        tokens += block.tokens();
-        prefixes.push(Prefix { hash: hasher.clone().finish(), tokens });
-    }
-    prefixes
 }
 
 #[cfg(test)]

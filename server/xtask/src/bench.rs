@@ -5,6 +5,7 @@
 
 mod caches;
 mod commands;
+mod context;
 mod edits;
 mod memory;
 mod sessions;
@@ -29,7 +30,7 @@ pub enum Output {
 }
 
 /// The files of `bench/`, in the order of the table.
-const PARTS: [&str; 7] = ["start", "turns", "edits", "sessions", "memory", "commands", "caches"];
+const PARTS: [&str; 8] = ["start", "turns", "context", "edits", "sessions", "memory", "commands", "caches"];
 
 /// A cache that saves less than this of what somebody waits for is not worth that it can be wrong: a tenth of a second
 /// is what people begin to notice, and the model takes far longer than that for its part of a round.
@@ -120,6 +121,7 @@ pub fn run(output: Output) -> anyhow::Result<()> {
             figures.extend(match part {
                 "start" => start::measure(&binary).await?,
                 "turns" => turns::measure(&binary).await?,
+                "context" => context::measure(&binary).await?,
                 "edits" => edits::measure(&binary).await?,
                 "sessions" => sessions::measure(&binary).await?,
                 "memory" => memory::measure(&binary).await?,

@@ -16,7 +16,7 @@ const USAGE: &str = "cargo xtask codegen [--check]   files generated from the pr
 cargo xtask tidy                what the compiler does not check: edges, sizes, names, docs
 cargo xtask test                everything that CI checks; installs what it needs
 cargo xtask bench [--write]     the figures of docs/benchmarks.md, measured on the release build
-cargo xtask bench PART          some of them: start, turns, edits, sessions, memory, commands or caches";
+cargo xtask bench PART          some of them: start, turns, context, edits, sessions, memory, commands or caches";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

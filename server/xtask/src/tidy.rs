@@ -50,7 +50,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("lsp", &["agent", "protocol", "workspace", "settings", "conversation"]),
     ("cli", &["lsp", "protocol", "settings", "context", "memory", "permissions", "sandbox", "workspace"]),
     ("testkit", &["protocol", "conversation"]),
-    ("xtask", &["protocol", "settings", "testkit", "workspace"]),
+    ("xtask", &["protocol", "settings", "conversation", "context", "testkit", "workspace"]),
 ];
 
 pub fn run() -> anyhow::Result<()> {

@@ -30,12 +30,18 @@ impl LspClient {
 
     /// Waits for the end of a turn and reads all updates of its session up to there.
     pub async fn turn_end(&self, session: &str, turn: &str) -> Turn {
+        // A long session says a lot: nothing is looked at twice.
+        let mut looked_at = 0;
         let updates = self
             .wait(&format!("the end of turn {turn}"), |state| {
                 let is_end = |notification: &Notification| {
                     notification.kind() == "turnEnd" && notification.params["turnId"] == turn
                 };
-                let end = state.log.iter().position(is_end)?;
+                let end = state.log.iter().skip(looked_at).position(is_end);
+                let Some(end) = end.map(|end| looked_at + end) else {
+                    looked_at = state.log.len();
+                    return None;
+                };
                 let mut updates = Vec::new();
                 for notification in &mut state.log[..=end] {
                     let of_session = notification.params["sessionId"] == session;

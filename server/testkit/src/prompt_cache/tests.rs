@@ -164,7 +164,7 @@ fn entries_expire_after_their_time_and_reads_refresh_them() {
             in 0 read 2000 5m 0 1h 0
             in 0 read 2000 5m 0 1h 0
             in 0 read 0 5m 2000 1h 0
-            cost 5400.0 cheapest 3100.0 ratio 1.742
+            cost 5400.0 cheapest 5400.0 ratio 1.000
         "#]],
     );
     check(
@@ -173,7 +173,7 @@ fn entries_expire_after_their_time_and_reads_refresh_them() {
             in 0 read 0 5m 0 1h 2000
             in 0 read 2000 5m 0 1h 0
             in 0 read 0 5m 0 1h 2000
-            cost 8200.0 cheapest 2900.0 ratio 2.828
+            cost 8200.0 cheapest 7500.0 ratio 1.093
         "#]],
     );
 }

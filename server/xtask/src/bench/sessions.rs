@@ -18,6 +18,9 @@ use super::{Figure, at_rest, in_milliseconds, median, resident};
 
 const RUNS: usize = 10;
 
+/// When everything was said.
+pub(super) const WRITTEN: &str = "2026-01-01T00:00:00.000Z";
+
 pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let fixture = Fixture::new("//- README.md\nA project.\n");
     fs::create_dir_all(fixture.project_dir())?;
@@ -111,16 +114,21 @@ async fn timed(client: &LspClient, method: &str, params: Value) -> anyhow::Resul
     Ok(median(times))
 }
 
-async fn request(client: &LspClient, method: &str, params: Value) -> anyhow::Result<Value> {
+pub(super) async fn request(client: &LspClient, method: &str, params: Value) -> anyhow::Result<Value> {
     client.request(method, params).await.map_err(|error| anyhow::anyhow!("{method}: {}", error.message))
 }
 
-fn id(number: usize) -> String {
+pub(super) fn id(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
 /// A conversation in Claude Code's layout: a call and its result in turn, the results `size` bytes long.
-fn transcript(fixture: &Fixture, session: usize, messages: usize, size: usize) -> anyhow::Result<String> {
+pub(super) fn transcript(
+    fixture: &Fixture,
+    session: usize,
+    messages: usize,
+    size: usize,
+) -> anyhow::Result<String> {
     let mut out = String::new();
     let text = "    let words = of(a, file);\n".repeat(size / 29 + 1);
     let uuid = |number: usize| format!("00000000-0000-4000-9000-{:012}", session * 10_000 + number);
@@ -142,7 +150,7 @@ fn transcript(fixture: &Fixture, session: usize, messages: usize, size: usize) -
             "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": fixture.workspace,
             "sessionId": id(session), "version": "2.1.0", "gitBranch": "main",
             "type": if user { "user" } else { "assistant" }, "message": message, "uuid": uuid(number),
-            "timestamp": "2026-01-01T00:00:00.000Z",
+            "timestamp": WRITTEN,
         });
         writeln!(out, "{record}")?;
     }

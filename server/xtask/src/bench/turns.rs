@@ -171,7 +171,7 @@ fn main_loop(server: &ModelServer) -> anyhow::Result<PromptCache> {
 }
 
 /// The request of the main loop behind so many others.
-async fn main_request(server: &ModelServer, before: usize) -> Arc<RecordedRequest> {
+pub(super) async fn main_request(server: &ModelServer, before: usize) -> Arc<RecordedRequest> {
     loop {
         let all = server.requests();
         if let Some(request) = all.iter().filter(|request| request.role == "main").nth(before) {
