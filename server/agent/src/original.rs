@@ -40,7 +40,7 @@ fn put_aside(session: &Session, id: &str) -> Option<Original> {
 
 /// A fork says what its source said: where the source has put a result aside.
 fn put_aside_by_source(session: &Session, id: &str, sent: &str) -> Option<Original> {
-    let name = room::file_name(id);
+    let name = results::file_name(id);
     let mut lines = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from);
     let path = lines.find(|path| {
         path.starts_with(session.project_dir()) && path.file_stem().is_some_and(|stem| *stem == *name)
