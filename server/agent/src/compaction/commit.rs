@@ -46,11 +46,11 @@ pub(super) async fn commit(
         ),
     };
     let opening = renewed.as_ref().map_or_else(|| job.opening.clone(), |(opening, _)| opening.clone());
-    let restored = restore::attachments(job, thread, &plan).await;
+    let mut restored = restore::attachments(job, thread, &plan).await;
     let mut group = assemble(job, thread, &plan, &restored, boundary);
     let mut after = opening.size(session, &group.thread);
-    if after >= before && !restored.is_empty() {
-        group = assemble(job, thread, &plan, &[], boundary);
+    while after >= before && restore::leave_out_one(&mut restored) {
+        group = assemble(job, thread, &plan, &restored, boundary);
         after = opening.size(session, &group.thread);
     }
     if after >= before {

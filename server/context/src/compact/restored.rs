@@ -15,6 +15,9 @@ const ALL_FILES_TOKENS: u64 = 50_000;
 const SKILL_TOKENS: u64 = 5_000;
 const ALL_SKILLS_TOKENS: u64 = 25_000;
 
+/// The kind of the attachment that a file comes back as.
+pub const RESTORED_FILE: &str = "file";
+
 /// The files that were read last: the newest come first, and first to their share.
 pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attachment> {
     let mut share = Share { left: ALL_FILES_TOKENS, each: FILE_TOKENS, tokens };
@@ -29,7 +32,10 @@ pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attach
             }
             Fitting::Nothing => return None,
         };
-        Some(attachment("file", &format!("You read this file before the summary: {path}\n\n{text}{note}")))
+        Some(attachment(
+            RESTORED_FILE,
+            &format!("You read this file before the summary: {path}\n\n{text}{note}"),
+        ))
     });
     restored.collect()
 }
