@@ -189,18 +189,22 @@ impl Job<'_> {
         if end == 0 {
             return Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
         }
-        let mut ends = vec![end];
+        let mut attempts = vec![(end, summary::MOST_DROPS)];
         if self.trigger == Trigger::Reactive {
             let tokens = meter::of_message(self.session, &self.opening.spec);
-            ends = context::reactive::peeled(thread, None, &tokens);
-            ends.retain(|peeled| *peeled <= end);
-            ends.insert(0, end);
+            let mut peeled = context::reactive::peeled(thread, None, &tokens);
+            peeled.retain(|peeled| *peeled < end);
+            // What came first is given up only where keeping what came last as it is does not help.
+            let whole = [end].into_iter().filter(|_| !peeled.is_empty());
+            attempts
+                .splice(0..0, whole.chain(peeled.iter().copied()).map(|end| (end, 0)).collect::<Vec<_>>());
         }
         let instructions = asked.instructions.as_deref();
         let mut outcome = Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
-        for end in ends {
-            outcome =
-                summary::ask(self, thread, 0..end, Part::Whole, instructions).await.map(|made| (made, end));
+        for (end, drops) in attempts {
+            outcome = summary::ask(self, thread, 0..end, Part::Whole, instructions, drops)
+                .await
+                .map(|made| (made, end));
             if !matches!(outcome, Err(Refusal::TooLong(_))) {
                 break;
             }
@@ -231,7 +235,8 @@ impl Job<'_> {
             Direction::UpTo => Part::UpTo,
         };
         let summarised = plan.summarise.clone();
-        let made = summary::ask(self, thread, summarised, part, asked.instructions.as_deref()).await?;
+        let instructions = asked.instructions.as_deref();
+        let made = summary::ask(self, thread, summarised, part, instructions, summary::MOST_DROPS).await?;
         let scope = match (direction, thread.get(plan.summarise.start)) {
             (Direction::From, Some(first)) => compact::Scope::From(first),
             _ => compact::Scope::UpTo,
@@ -304,7 +309,7 @@ pub(crate) async fn by_request(
 
 /// Where the part begins that was not answered yet: the user's words behind the last response, unless they are results
 /// of its calls.
-fn unanswered(thread: &[Arc<Message>]) -> usize {
+pub(crate) fn unanswered(thread: &[Arc<Message>]) -> usize {
     let behind = thread.iter().rposition(|message| matches!(message.body, Body::Assistant { .. }));
     let end = behind.map_or(0, |last| last + 1);
     let rest = thread.get(end..).unwrap_or_default();

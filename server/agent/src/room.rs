@@ -4,8 +4,11 @@
 use std::sync::Arc;
 
 use context::{
-    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches, budget::Compaction, compact::Continue,
-    event::Trigger, prepare,
+    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches,
+    budget::Compaction,
+    compact::{self, Continue},
+    event::Trigger,
+    prepare,
 };
 use conversation::{Block, Body, Message};
 use jiff::Timestamp;
@@ -43,7 +46,7 @@ pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     }
     if gate == Gate::Compact {
         guard_against_loops(turn)?;
-        compact(turn, Trigger::Auto).await?;
+        compact_itself(turn, Trigger::Auto).await?;
     }
     collapse::begin(turn);
     refuse_what_cannot_fit(turn).await
@@ -87,8 +90,11 @@ fn run_stages(turn: &Turn) -> Gate {
 
 /// The model is told where the full text of what it no longer sees still is.
 fn tell_where_it_is(session: &Session, results: usize) {
+    let what =
+        if results == 1 { "An old tool result".to_owned() } else { format!("{results} old tool results") };
+    let verb = if results == 1 { "was" } else { "were" };
     let text = format!(
-        "{results} old tool results in this conversation were cleared to make room. Files can be read again, commands run \
+        "{what} in this conversation {verb} cleared to make room. Files can be read again, commands run \
          again; the results as they were are in {}, by the ids of the calls.",
         session.transcript.path().display()
     );
@@ -148,8 +154,11 @@ pub(crate) fn context_edits(session: &Session, opening: &Opening, settings: &Set
 }
 
 /// Compacts by itself. Failing is not the end: the request may still fit.
-async fn compact(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd> {
+async fn compact_itself(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd> {
     let session = Arc::clone(&turn.session);
+    if compaction::unanswered(&session.state().thread) == 0 {
+        return Ok(());
+    }
     let (id, cancel) = (turn.id.clone(), turn.cancel.clone());
     let opening = turn.opening.clone();
     let settings = turn.settings.clone();
@@ -230,7 +239,10 @@ fn what_is(thread: &[Arc<Message>], message: &Message) -> Option<String> {
                 _ => None,
             })
         }
-        Body::Attachment(attachment) => Some(attachment.kind.clone()),
+        Body::Attachment(attachment) => Some(match compact::restored_path(attachment) {
+            Some(path) => format!("what the summary came with of {path}"),
+            None => attachment.kind.clone(),
+        }),
         Body::Assistant { .. } => Some("an answer".to_owned()),
         Body::System { .. } => None,
     }
@@ -248,15 +260,22 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     if used <= limit {
         return Ok(());
     }
-    let answered =
-        turn.session.state().thread.iter().any(|message| matches!(message.body, Body::Assistant { .. }));
-    let what = if answered {
+    let thread = turn.session.state().thread.clone();
+    let said_before = compaction::unanswered(&thread);
+    let before = thread.get(..said_before).unwrap_or_default();
+    let is_prompt = before.len() < thread.len() && turn.opening.size(&turn.session, before) <= limit;
+    let what = if is_prompt {
+        "the prompt does not fit into the window, and was not taken; make it shorter, or name a file instead of pasting \
+         it"
+    } else {
         "the conversation fills the window; /compact makes room, rewinding to an earlier message does too, or start a \
          new session"
-    } else {
-        "the prompt does not fit into the window; make it shorter, or name a file instead of pasting it"
     };
     turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
+    if is_prompt {
+        // It would fill the window for the next one too.
+        turn.session.rewind_to(said_before);
+    }
     Err(turn.end(TurnStop::Blocked))
 }
 
@@ -296,7 +315,7 @@ pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, T
         return Ok(true);
     }
     let before = turn.session.state().tip;
-    compact(turn, Trigger::Reactive).await?;
+    compact_itself(turn, Trigger::Reactive).await?;
     Ok(turn.session.state().tip != before)
 }
 

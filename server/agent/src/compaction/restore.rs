@@ -44,17 +44,10 @@ pub(super) async fn attachments(job: &Job<'_>, thread: &[Arc<Message>], plan: &P
     restored
 }
 
-/// What would make a conversation longer than it was is not brought back: files first, the one read longest ago before
-/// the others. `false`: nothing is left.
-pub(super) fn leave_out_one(restored: &mut Vec<Attachment>) -> bool {
-    let is_file = |attachment: &Attachment| attachment.kind == compact::RESTORED_FILE;
-    match restored.iter().rposition(is_file) {
-        Some(at) => {
-            restored.remove(at);
-            true
-        }
-        None => restored.pop().is_some(),
-    }
+/// One file less, the one that was read longest ago. `false`: there is none.
+pub(super) fn leave_out_file(restored: &mut Vec<Attachment>) -> bool {
+    let oldest = restored.iter().rposition(|attachment| attachment.kind == compact::RESTORED_FILE);
+    oldest.map(|at| restored.remove(at)).is_some()
 }
 
 fn attachment(kind: &str, body: &str) -> Attachment {
