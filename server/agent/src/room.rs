@@ -274,7 +274,8 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
     if is_prompt {
         // It would fill the window for the next one too.
-        turn.session.rewind_to(said_before);
+        let thread = turn.session.state().thread.clone();
+        turn.session.rewind_to(&thread, said_before);
     }
     Err(turn.end(TurnStop::Blocked))
 }
