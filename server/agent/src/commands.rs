@@ -320,7 +320,8 @@ fn help(commands: &[SlashCommand]) -> String {
 }
 
 fn clear(session: &Arc<Session>) -> String {
-    session.rewind_to(0);
+    let thread = session.state().thread.clone();
+    session.rewind_to(&thread, 0);
     opening::reload(session);
     let detail = "the conversation begins anew; what was said stays in the transcript as a branch";
     session.remark(None, "clear", detail.to_owned(), true);

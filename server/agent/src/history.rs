@@ -21,6 +21,7 @@ use crate::{
     event::{NoticeLevel, TurnId},
     session::Session,
     shared::Keeper,
+    store,
     types::{AgentError, Rewound},
 };
 
@@ -29,6 +30,9 @@ const SNAPSHOT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Files that a notice names; the rest is counted.
 const NAMED: usize = 5;
+
+/// Compactions that are gone through, the newest first, for a message that is not in the conversation any more.
+const MOST_COMPACTIONS: usize = 100;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -334,26 +338,24 @@ pub(crate) async fn rewind(
     force: bool,
 ) -> Result<Rewound, AgentError> {
     session.history.settle(session, None).await;
-    let thread = session.state().thread.clone();
-    let Some(index) = thread.iter().position(|known| known.uuid == message) else {
-        return Err(AgentError::Invalid(format!(
-            "message {message} is not in the conversation as it is now; resume the branch that has it first"
-        )));
-    };
+    let looking = Arc::clone(session);
+    let found = tokio::task::spawn_blocking(move || Place::of(&looking, message)).await;
+    let Place { thread, index, since } = found
+        .map_err(|_| AgentError::Unavailable("the conversation could not be looked at".to_owned()))??;
     let keep = match thread.get(index) {
         Some(target) if is_prompt(target) => index,
         _ => end_of_round(&thread, index),
     };
     let removed = thread.get(keep..).unwrap_or_default();
     let prompt = removed.iter().find(|message| is_prompt(message)).map(|message| text_of(message));
-    let names: HashSet<String> = removed.iter().map(|message| message.uuid.to_string()).collect();
+    let names = removed.iter().chain(&since).map(|message| message.uuid.to_string()).collect();
     let mut rewound = match restore_files {
         true => session.history.restore(session, &names, force).await?,
         false => Rewound::default(),
     };
     // Counts the branches of the transcript.
     let shortened = Arc::clone(session);
-    if let Err(error) = tokio::task::spawn_blocking(move || shortened.rewind_to(keep)).await {
+    if let Err(error) = tokio::task::spawn_blocking(move || shortened.rewind_to(&thread, keep)).await {
         tracing::error!(%error, "a conversation could not be shortened");
         return Err(AgentError::Unavailable(
             "the conversation could not be taken back; its files were".to_owned(),
@@ -361,6 +363,34 @@ pub(crate) async fn rewind(
     }
     rewound.prompt = prompt.unwrap_or_default();
     Ok(rewound)
+}
+
+/// Where a message is: in the conversation as it is, or as it was before a compaction.
+struct Place {
+    thread: Vec<Arc<Message>>,
+    index: usize,
+    /// What stands for the thread now, and what was said since.
+    since: Vec<Arc<Message>>,
+}
+
+impl Place {
+    /// May read the transcript.
+    fn of(session: &Session, message: Uuid) -> Result<Self, AgentError> {
+        let mut thread = session.state().thread.clone();
+        let mut since = Vec::new();
+        for _ in 0..MOST_COMPACTIONS {
+            if let Some(index) = thread.iter().position(|known| known.uuid == message) {
+                return Ok(Self { thread, index, since });
+            }
+            let boundary = thread.first().filter(|first| first.compaction().is_some());
+            let Some(before) = boundary.and_then(|boundary| boundary.parent) else { break };
+            since.extend(thread);
+            thread = store::read(&session.shared, &session.id, Some(before))?.thread;
+        }
+        Err(AgentError::Invalid(format!(
+            "message {message} is not in the conversation as it is now; resume the branch that has it first"
+        )))
+    }
 }
 
 /// What a call did to a file: on disk, or where that stayed as it was, in the editor.

@@ -1,7 +1,11 @@
 //! The full text behind what is not sent as it was: a result that was put aside or cleared, a span that was collapsed or
 //! left out, a conversation that was compacted. All of it is on disk.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    path::{Component, PathBuf},
+    sync::Arc,
+};
 
 use conversation::{Block, Body, Format, Message, ResultContent};
 use uuid::Uuid;
@@ -40,10 +44,13 @@ fn put_aside(session: &Session, id: &str) -> Option<Original> {
 
 /// A fork says what its source said: where the source has put a result aside.
 fn put_aside_by_source(session: &Session, id: &str, sent: &str) -> Option<Original> {
-    let name = results::file_name(id);
-    let mut lines = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from);
-    let path = lines.find(|path| {
-        path.starts_with(session.project_dir()) && path.file_stem().is_some_and(|stem| *stem == *name)
+    let (name, folder) = (results::file_name(id), session.project_dir());
+    let path = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from).find(|path| {
+        let Ok(inside) = path.strip_prefix(&folder) else { return false };
+        // Whose text this is nobody knows: it leads to a result of a session, or nowhere.
+        let parts: Vec<Component<'_>> = inside.components().collect();
+        matches!(parts[..], [Component::Normal(_), Component::Normal(kept), Component::Normal(_)] if kept == "tool-results")
+            && path.file_stem().is_some_and(|stem| *stem == *name)
     })?;
     let text = fs::read(&path).ok()?;
     Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })

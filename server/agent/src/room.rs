@@ -90,8 +90,11 @@ fn run_stages(turn: &Turn) -> Gate {
 
 /// The model is told where the full text of what it no longer sees still is.
 fn tell_where_it_is(session: &Session, results: usize) {
+    let what =
+        if results == 1 { "An old tool result".to_owned() } else { format!("{results} old tool results") };
+    let verb = if results == 1 { "was" } else { "were" };
     let text = format!(
-        "{results} old tool results in this conversation were cleared to make room. Files can be read again, commands run \
+        "{what} in this conversation {verb} cleared to make room. Files can be read again, commands run \
          again; the results as they were are in {}, by the ids of the calls.",
         session.transcript.path().display()
     );
@@ -271,7 +274,8 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
     if is_prompt {
         // It would fill the window for the next one too.
-        turn.session.rewind_to(said_before);
+        let thread = turn.session.state().thread.clone();
+        turn.session.rewind_to(&thread, said_before);
     }
     Err(turn.end(TurnStop::Blocked))
 }

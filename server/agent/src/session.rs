@@ -340,12 +340,14 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the conversation back to its first `keep` messages; the rest stays in the transcript as a branch. May read
-    /// the transcript.
-    pub fn rewind_to(&self, keep: usize) {
-        let thread = self.state().thread.clone();
-        let Some(left) = thread.get(..keep).filter(|left| left.len() < thread.len()) else { return };
-        match Rewound::of(&thread, left) {
+    /// Takes the conversation back to the first `keep` messages of a thread, as it is or as it was before a compaction;
+    /// the rest stays in the transcript as a branch. May read the transcript.
+    pub fn rewind_to(&self, thread: &[Arc<Message>], keep: usize) {
+        let Some(left) = thread.get(..keep) else { return };
+        if left == self.state().thread {
+            return;
+        }
+        match Rewound::of(thread, left) {
             Rewound::Tip(tip) => self.go_on_with(left.to_vec(), tip, Vec::new()),
             Rewound::Before(None) => self.go_on_with(Vec::new(), None, Vec::new()),
             Rewound::Before(Some(message)) => match store::read(&self.shared, &self.id, Some(message)) {

@@ -10,7 +10,7 @@ use std::path::Path;
 use conversation::Message;
 
 pub use request::{without_media, without_oldest};
-pub use restored::{restored, restored_path, restored_skills};
+pub use restored::{RESTORED_FILE, restored, restored_path, restored_skills};
 pub use summary::{NoSummary, Section, Summary};
 
 use crate::{fork, measure::excerpt};

@@ -444,7 +444,11 @@ fn repeated(block: &Block, body: &str) -> Vec<String> {
 }
 
 fn event_line(line: &str) -> String {
-    if line.starts_with("context ") { context::without_counts(line) } else { line.to_owned() }
+    if line.starts_with("context ") || line.contains(" tokens before") {
+        context::without_counts(line)
+    } else {
+        line.to_owned()
+    }
 }
 
 fn surprise(surprises: &Mutex<Vec<String>>, params: &Value) -> Answer {

@@ -67,11 +67,14 @@ pub(super) async fn commit(
         ),
     };
     let opening = renewed.as_ref().map_or_else(|| job.opening.clone(), |(opening, _)| opening.clone());
-    let restored = restore::attachments(job, thread, &plan).await;
+    let mut restored = restore::attachments(job, thread, &plan).await;
     let mut group = assemble(job, thread, &plan, &restored, boundary);
     let mut after = opening.size(session, &group.thread);
-    if after >= before && !restored.is_empty() {
-        group = assemble(job, thread, &plan, &[], boundary);
+    // Files that fill up again what was freed are better read when they are needed.
+    while (after > before / 2 && restore::leave_out_file(&mut restored))
+        || (after >= before && restored.pop().is_some())
+    {
+        group = assemble(job, thread, &plan, &restored, boundary);
         after = opening.size(session, &group.thread);
     }
     if after >= before {

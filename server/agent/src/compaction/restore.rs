@@ -44,6 +44,12 @@ pub(super) async fn attachments(job: &Job<'_>, thread: &[Arc<Message>], plan: &P
     restored
 }
 
+/// One file less, the one that was read longest ago. `false`: there is none.
+pub(super) fn leave_out_file(restored: &mut Vec<Attachment>) -> bool {
+    let oldest = restored.iter().rposition(|attachment| attachment.kind == compact::RESTORED_FILE);
+    oldest.map(|at| restored.remove(at)).is_some()
+}
+
 fn attachment(kind: &str, body: &str) -> Attachment {
     Attachment { kind: kind.to_owned(), text: fragment::reminder(body, body.len() * 2) }
 }

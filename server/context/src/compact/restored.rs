@@ -15,6 +15,9 @@ const ALL_FILES_TOKENS: u64 = 50_000;
 const SKILL_TOKENS: u64 = 5_000;
 const ALL_SKILLS_TOKENS: u64 = 25_000;
 
+/// The kind of the attachment that a file comes back as.
+pub const RESTORED_FILE: &str = "file";
+
 const READ_BEFORE: &str = "You read this file before the summary: ";
 
 /// The files that were read last: the newest come first, and first to their share.
@@ -31,7 +34,7 @@ pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attach
             }
             Fitting::Nothing => return None,
         };
-        Some(attachment("file", &format!("{READ_BEFORE}{path}\n\n{text}{note}")))
+        Some(attachment(RESTORED_FILE, &format!("{READ_BEFORE}{path}\n\n{text}{note}")))
     });
     restored.collect()
 }
