@@ -26,8 +26,8 @@ struct Group {
     thread: Vec<Arc<Message>>,
 }
 
-/// Which instructions the conversation knows. Rendering anew reads them anew; a compaction that is not carried through, or
-/// is dropped on the way, leaves them as they were.
+/// Which instructions the conversation knows. Rendering anew reads them anew; a compaction that is not carried through
+/// leaves them as they were.
 struct Known<'a> {
     session: &'a Session,
     sheet: Option<Sheet>,
@@ -68,6 +68,9 @@ pub(super) async fn commit(
     };
     let opening = renewed.as_ref().map_or_else(|| job.opening.clone(), |(opening, _)| opening.clone());
     let restored = restore::attachments(job, thread, &plan).await;
+    if job.cancel.is_cancelled() {
+        return Err(Refusal::Cancelled);
+    }
     let mut group = assemble(job, thread, &plan, &restored, boundary);
     let mut after = opening.size(session, &group.thread);
     if after >= before && !restored.is_empty() {
