@@ -23,6 +23,7 @@ const LARGEST_OUTPUT: usize = 50_000;
 /// What one result may be in any case, in tokens.
 const LARGEST_RESULT: u64 = 100_000;
 const PREVIEW_BYTES: usize = 2_000;
+const PREVIEW_END_BYTES: usize = 300;
 /// Below this, a replacement would be no shorter.
 const SMALLEST_STORED: usize = 3_000;
 
@@ -81,14 +82,31 @@ pub fn replacement(content: &ResultContent, path: &Path) -> String {
          {path}\n\
          Read shows more of it, with an offset and a limit; Grep finds a passage in it.\n\n\
          It begins with ({shown_size}):\n\
-         {shown}\n\
+         {shown}\n\n\
+         It ends with:\n\
+         {end}\n\
          </persisted-output>",
         size = size_in_words(text.len()),
         lines = counted(text.lines().count(), "line"),
         path = path.display(),
         shown_size = size_in_words(shown.len()),
-        shown = shown.replace("</persisted-output", "&lt;/persisted-output"),
+        shown = harmless(shown),
+        end = harmless(last_lines(text, shown.len())),
     )
+}
+
+fn harmless(text: &str) -> String {
+    text.replace("</persisted-output", "&lt;/persisted-output")
+}
+
+/// The last lines: how a command ended is said there. None of those that are shown already.
+fn last_lines(text: &str, shown: usize) -> &str {
+    let from = text.floor_char_boundary(text.len().saturating_sub(PREVIEW_END_BYTES)).max(shown);
+    let tail = text.get(from..).unwrap_or_default().trim_end();
+    match tail.split_once('\n') {
+        Some((_, whole_lines)) if !whole_lines.trim().is_empty() => whole_lines.trim_start(),
+        _ => tail.trim_start(),
+    }
 }
 
 /// Of the results that no request has carried yet, the largest go to the shelf until all of them together have at
