@@ -25,7 +25,7 @@ async fn help_fits_a_screen_and_has_examples() {
           trust [--yes|--revoke] may this folder's own files run programs?
           doctor [--repair]      is everything there? what was mended so far: --repairs
           lsp                    the language server that editors start (stdio)
-          debug PART             tokens shell path sandbox rank secrets: JSON lines
+          debug PART             tokens shell path sandbox rank secrets layout
 
         Options of ask and chat
           -c, --continue         go on with this project's newest session

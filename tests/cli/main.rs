@@ -6,6 +6,7 @@
 
 mod answers;
 mod chatting;
+mod context;
 mod debug_tokens;
 mod failures;
 mod help;

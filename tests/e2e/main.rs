@@ -6,7 +6,9 @@
 
 mod bad_input;
 mod buffers;
+mod cache_breaks;
 mod cancelling;
+mod compaction;
 mod during_a_turn;
 mod end_of_life;
 mod going_back;

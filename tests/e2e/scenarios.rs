@@ -36,6 +36,16 @@ macro_rules! scenarios {
 
 scenarios! {
     buffers = "buffers/edits.md";
+    context_collapse = "context/collapse.md";
+    context_compaction = "context/compaction.md";
+    context_going_back = "context/going_back.md";
+    context_microcompact = "context/microcompact.md";
+    context_notes = "context/notes.md";
+    context_partial = "context/partial.md";
+    context_reactive = "context/reactive.md";
+    context_restoration = "context/restoration.md";
+    context_snip = "context/snip.md";
+    context_storage = "context/storage.md";
     errors = "errors/provider.md";
     loop_faults = "loop/faults.md";
     loop_rounds = "loop/rounds.md";

@@ -134,11 +134,12 @@ impl Agent {
         // On another branch nothing may begin meanwhile.
         let alone = branch.map(|_| self.alone_in(session)).transpose()?;
         let mut branches = match store::read(&self.shared, &session.id, branch) {
-            Ok(loaded) => {
+            Ok(mut loaded) => {
+                let branches = std::mem::take(&mut loaded.branches);
                 if alone.is_some() {
-                    session.go_on_with(loaded.thread, loaded.tip, loaded.new_messages);
+                    session.go_on_from(loaded);
                 }
-                loaded.branches
+                branches
             }
             // Nothing of it is on disk yet.
             Err(AgentError::UnknownSession(_)) => Vec::new(),

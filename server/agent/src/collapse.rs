@@ -75,9 +75,10 @@ pub(crate) async fn commit(turn: &mut Turn) -> bool {
         };
         note(&turn.session, &mut turn.collapsing, finished.ok().flatten());
     }
+    // Takes the lock for itself.
+    let tokens = crate::meter::of_message(&turn.session, &turn.opening.spec);
     let changes = {
         let state = turn.session.state();
-        let tokens = crate::meter::of_message(&turn.session, &turn.opening.spec);
         collapse::commit(&state.window.projection, &state.thread, &tokens)
     };
     let some = !changes.is_empty();

@@ -166,7 +166,7 @@ impl Job<'_> {
 
     async fn plan(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
         match &asked.mode {
-            Mode::Auto => match self.from_notes(thread).await {
+            Mode::Auto => match self.noted(thread).await {
                 // Instructions are for whoever summarises; the notes know nothing of them.
                 Ok(plan) if asked.instructions.is_none() => Ok(plan),
                 Ok(_) => self.full(thread, asked).await,
@@ -175,7 +175,7 @@ impl Job<'_> {
                     self.full(thread, asked).await
                 }
             },
-            Mode::SessionMemory => self.from_notes(thread).await.map_err(Refusal::Impossible),
+            Mode::SessionMemory => self.noted(thread).await.map_err(Refusal::Impossible),
             Mode::Full => self.full(thread, asked).await,
             Mode::From(at) => self.partial(thread, *at, Direction::From, asked).await,
             Mode::UpTo(at) => self.partial(thread, *at, Direction::UpTo, asked).await,
@@ -189,18 +189,22 @@ impl Job<'_> {
         if end == 0 {
             return Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
         }
-        let mut ends = vec![end];
+        let mut attempts = vec![(end, summary::MOST_DROPS)];
         if self.trigger == Trigger::Reactive {
             let tokens = meter::of_message(self.session, &self.opening.spec);
-            ends = context::reactive::peeled(thread, None, &tokens);
-            ends.retain(|peeled| *peeled <= end);
-            ends.insert(0, end);
+            let mut peeled = context::reactive::peeled(thread, None, &tokens);
+            peeled.retain(|peeled| *peeled < end);
+            // What came first is given up only where keeping what came last as it is does not help.
+            let whole = [end].into_iter().filter(|_| !peeled.is_empty());
+            attempts
+                .splice(0..0, whole.chain(peeled.iter().copied()).map(|end| (end, 0)).collect::<Vec<_>>());
         }
         let instructions = asked.instructions.as_deref();
         let mut outcome = Err(Refusal::Impossible("there is nothing to compact yet".to_owned()));
-        for end in ends {
-            outcome =
-                summary::ask(self, thread, 0..end, Part::Whole, instructions).await.map(|made| (made, end));
+        for (end, drops) in attempts {
+            outcome = summary::ask(self, thread, 0..end, Part::Whole, instructions, drops)
+                .await
+                .map(|made| (made, end));
             if !matches!(outcome, Err(Refusal::TooLong(_))) {
                 break;
             }
@@ -231,7 +235,8 @@ impl Job<'_> {
             Direction::UpTo => Part::UpTo,
         };
         let summarised = plan.summarise.clone();
-        let made = summary::ask(self, thread, summarised, part, asked.instructions.as_deref()).await?;
+        let instructions = asked.instructions.as_deref();
+        let made = summary::ask(self, thread, summarised, part, instructions, summary::MOST_DROPS).await?;
         let scope = match (direction, thread.get(plan.summarise.start)) {
             (Direction::From, Some(first)) => compact::Scope::From(first),
             _ => compact::Scope::UpTo,
@@ -247,7 +252,7 @@ impl Job<'_> {
     }
 
     /// Free: the summary is there already.
-    async fn from_notes(&self, thread: &[Arc<Message>]) -> Result<Plan, String> {
+    async fn noted(&self, thread: &[Arc<Message>]) -> Result<Plan, String> {
         let session = self.session;
         let features = self.settings.features(&session.shared.environment);
         if !features.session_memory_compact {
@@ -304,7 +309,7 @@ pub(crate) async fn by_request(
 
 /// Where the part begins that was not answered yet: the user's words behind the last response, unless they are results
 /// of its calls.
-fn unanswered(thread: &[Arc<Message>]) -> usize {
+pub(crate) fn unanswered(thread: &[Arc<Message>]) -> usize {
     let behind = thread.iter().rposition(|message| matches!(message.body, Body::Assistant { .. }));
     let end = behind.map_or(0, |last| last + 1);
     let rest = thread.get(end..).unwrap_or_default();
@@ -324,8 +329,11 @@ pub(crate) fn notes_path(session: &Session) -> PathBuf {
     session.project_dir().join(session.id.as_str()).join("session-memory").join("summary.md")
 }
 
-/// Whether a failure stops automatic compaction for the session; says so when it does.
-pub(crate) fn count_failure(session: &Session, turn: Option<&TurnId>, why: &str) {
+/// "Three failures in a row stop automatic compaction for the session."
+pub(crate) const MOST_FAILURES: u32 = 3;
+
+/// A failure is told; the third in a row stops automatic compaction, and the user may take that back.
+pub(crate) fn count_failure(session: &Arc<Session>, turn: Option<&TurnId>, why: &str) {
     let failures = {
         let mut state = session.state();
         state.window.failures += 1;
@@ -333,14 +341,22 @@ pub(crate) fn count_failure(session: &Session, turn: Option<&TurnId>, why: &str)
     };
     let text = format!("the conversation could not be compacted: {why}");
     session.notice(turn, NoticeLevel::Warning, text);
-    if failures == MOST_FAILURES {
-        let text = format!(
-            "{MOST_FAILURES} compactions have failed in a row: none is tried by itself in this session any more. \
-             /compact tries again"
-        );
-        session.notice(turn, NoticeLevel::Error, text);
+    if failures != MOST_FAILURES {
+        return;
     }
+    let text = format!(
+        "{MOST_FAILURES} compactions have failed in a row: none is tried by itself in this session any more; /compact \
+         tries again"
+    );
+    session.notice(turn, NoticeLevel::Error, &text);
+    let session = Arc::clone(session);
+    tokio::spawn(async move {
+        session.shared.faults.reach("breaker question");
+        let options = ["Leave it at that", "Try again"].map(str::to_owned).to_vec();
+        let question = format!("{text}. Shall it be tried again?");
+        let answer = session.shared.frontend.ask_user(session.id.clone(), question, options.clone()).await;
+        if answer.is_some() && answer.as_ref() == options.last() {
+            session.state().window.failures = 0;
+        }
+    });
 }
-
-/// "Three failures in a row stop automatic compaction for the session."
-pub(crate) const MOST_FAILURES: u32 = 3;

@@ -1,6 +1,7 @@
 //! `reverie doctor`: is everything there that a session needs, and what to do where it is not.
 
 mod integrity;
+mod prompt_cache;
 
 use std::{fs, path::Path, process::Command};
 
@@ -32,6 +33,7 @@ pub(crate) fn checks(shared: &Shared, folder: &Path, repair: Repair) -> Vec<Chec
     checks.extend(mcp_servers(shared, folder));
     checks.push(transcripts(shared, folder));
     checks.extend(integrity::checks(shared, folder, repair));
+    checks.push(prompt_cache::check(shared, folder));
     checks.push(program("git", "branch and status are shown to the model"));
     checks.push(program("bash", "the Bash tool runs its commands in it"));
     checks.push(editors());

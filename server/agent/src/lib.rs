@@ -29,6 +29,7 @@ mod query_loop;
 mod recall;
 mod repeats;
 mod report;
+mod results;
 mod room;
 mod session;
 mod shared;

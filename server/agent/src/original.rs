@@ -7,7 +7,7 @@ use conversation::{Block, Body, Format, Message, ResultContent};
 use uuid::Uuid;
 
 use crate::{
-    room,
+    results,
     session::Session,
     store,
     types::{AgentError, Original},
@@ -29,13 +29,24 @@ pub(crate) fn find(session: &Session, id: &str) -> Result<Original, AgentError> 
 }
 
 fn put_aside(session: &Session, id: &str) -> Option<Original> {
-    let name = room::file_name(id);
+    let name = results::file_name(id);
     let folder = session.results_dir();
     ["txt", "json"].iter().find_map(|extension| {
         let path = folder.join(format!("{name}.{extension}"));
         let text = fs::read(&path).ok()?;
         Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })
     })
+}
+
+/// A fork says what its source said: where the source has put a result aside.
+fn put_aside_by_source(session: &Session, id: &str, sent: &str) -> Option<Original> {
+    let name = room::file_name(id);
+    let mut lines = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from);
+    let path = lines.find(|path| {
+        path.starts_with(session.project_dir()) && path.file_stem().is_some_and(|stem| *stem == *name)
+    })?;
+    let text = fs::read(&path).ok()?;
+    Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })
 }
 
 type Found = Option<Result<Original, AgentError>>;
@@ -53,7 +64,8 @@ fn result(session: &Session, id: &str) -> Found {
             _ => None,
         });
         if let Some(text) = found {
-            return Some(Ok(Original { text, path: transcript(session) }));
+            let kept = put_aside_by_source(session, id, &text);
+            return Some(Ok(kept.unwrap_or_else(|| Original { text, path: transcript(session) })));
         }
         let before = thread.first().filter(|first| first.compaction().is_some())?.parent?;
         thread = match store::read(&session.shared, &session.id, Some(before)) {

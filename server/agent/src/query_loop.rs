@@ -49,16 +49,18 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
                 record_interrupted(turn, blocks);
                 return turn.end(TurnStop::Cancelled);
             }
-            Err(Failure::Model(ModelError::Unsupported { field, message })) => {
+            Err(Failure::Model(ModelError::Unsupported { field, message }))
+                if !turn.session.state().window.refused.contains(&field) =>
+            {
                 stop_using(turn, field, &message);
                 continue;
             }
-            Err(Failure::Model(error)) => match room::react(turn, &error).await {
-                _ if !is_too_large(&error) => return refused_by_provider(turn, &error),
+            Err(Failure::Model(error)) if is_too_large(&error) => match room::react(turn, &error).await {
                 Ok(true) => continue,
                 Ok(false) => return refused_by_provider(turn, &error),
                 Err(end) => return end,
             },
+            Err(Failure::Model(error)) => return refused_by_provider(turn, &error),
         };
         record(turn, &response);
         turn.account(&response);

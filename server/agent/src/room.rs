@@ -1,16 +1,16 @@
 //! Keeps the conversation inside the window, before each request and after one that was too long: the stages of
 //! `context::prepare`, and what they need done.
 
-use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use context::{
-    CacheEdits, Clear, Entry, Event, Gate, Prepared, Shelf, Situation, Switches,
+    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches,
     budget::Compaction,
-    compact::Continue,
-    event::{Trigger, layer},
-    prepare, result_store,
+    compact::{self, Continue},
+    event::Trigger,
+    prepare,
 };
-use conversation::{Block, Body, Message, ResultContent};
+use conversation::{Block, Body, Message};
 use jiff::Timestamp;
 use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
 use settings::{Features, Settings};
@@ -19,9 +19,10 @@ use crate::{
     collapse,
     compaction::{self, Compact, Job, Mode, Refusal},
     event::{NoticeLevel, TurnEnd, TurnStop},
-    files, meter, query_loop,
+    meter, query_loop,
+    results::ResultFiles,
     session::{Opening, Session},
-    turn::{Turn, TurnHandle},
+    turn::Turn,
 };
 
 /// Full again within so many rounds of a compaction …
@@ -45,7 +46,7 @@ pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     }
     if gate == Gate::Compact {
         guard_against_loops(turn)?;
-        compact(turn, Trigger::Auto).await?;
+        compact_itself(turn, Trigger::Auto).await?;
     }
     collapse::begin(turn);
     refuse_what_cannot_fit(turn).await
@@ -75,9 +76,26 @@ fn run_stages(turn: &Turn) -> Gate {
         &mut ResultFiles { session },
     );
     for change in changes {
+        let cleared = match &change.event {
+            Event::Cleared { results } | Event::CacheEdits { deleted: results } => results.len(),
+            _ => 0,
+        };
         session.decide(Some(&turn.id), change.event, change.entry);
+        if cleared > 0 {
+            tell_where_it_is(session, cleared);
+        }
     }
     gate
+}
+
+/// The model is told where the full text of what it no longer sees still is.
+fn tell_where_it_is(session: &Session, results: usize) {
+    let text = format!(
+        "{results} old tool results in this conversation were cleared to make room. Files can be read again, commands run \
+         again; the results as they were are in {}, by the ids of the calls.",
+        session.transcript.path().display()
+    );
+    session.attach("cleared", context::fragment::reminder(&text, text.len() * 2));
 }
 
 fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
@@ -132,85 +150,12 @@ pub(crate) fn context_edits(session: &Session, opening: &Opening, settings: &Set
     }
 }
 
-/// Where long results are kept whole: `<project dir>/<session>/tool-results/<call>.txt`.
-pub(crate) struct ResultFiles<'a> {
-    pub session: &'a Session,
-}
-
-impl Shelf for ResultFiles<'_> {
-    fn keep(&mut self, tool_use_id: &str, content: &ResultContent) -> Option<PathBuf> {
-        let (bytes, extension) = match content {
-            ResultContent::Text(text) => (text.as_bytes().to_vec(), "txt"),
-            ResultContent::Blocks(blocks) => (serde_json::to_vec(blocks).ok()?, "json"),
-        };
-        let folder = self.session.results_dir();
-        let path = folder.join(format!("{}.{extension}", file_name(tool_use_id)));
-        match write_once(&folder, &path, &bytes) {
-            Ok(()) => Some(path),
-            Err(error) => {
-                let text = format!(
-                    "a long tool result could not be put aside ({}: {error}); it is sent whole",
-                    path.display()
-                );
-                self.session.notice(None, NoticeLevel::Warning, text);
-                None
-            }
-        }
-    }
-}
-
-/// Ids come from models and servers; a name must not lead anywhere.
-pub(crate) fn file_name(tool_use_id: &str) -> String {
-    let safe = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
-    let name: String = tool_use_id.chars().map(|it| if safe(it) { it } else { '_' }).take(120).collect();
-    if name.is_empty() { "result".to_owned() } else { name }
-}
-
-/// What is there already is used again: it was written for the same call.
-fn write_once(folder: &std::path::Path, path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
-    files::create_private_dir(folder)?;
-    let mut file = match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let written = file.write_all(bytes);
-    if written.is_err() {
-        fs::remove_file(path)?;
-    }
-    written
-}
-
-/// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
-pub(crate) fn shelved(handle: &TurnHandle, tool: &str, id: &str, content: ResultContent) -> ResultContent {
-    let (session, tokens) = (&handle.session, handle.tokens());
-    let settings = session.shared.settings(&session.cwd).settings;
-    let features = settings.features(&session.shared.environment);
-    let own = features.tool_result_limits.get(tool).copied();
-    let limit = result_store::limit_of(tool, own).unwrap_or(usize::MAX);
-    let is_over = features.tool_result_storage && result_store::length_of(&content) > limit;
-    if !is_over && result_store::largest_result(&content, &tokens).is_none() {
-        return content;
-    }
-    let Some(path) = (ResultFiles { session }).keep(id, &content) else { return content };
-    let instead = ResultContent::Text(result_store::replacement(&content, &path));
-    let entry = Entry {
-        layer: layer::STORAGE.to_owned(),
-        detail: format!("a large result of {tool} went to the disk"),
-        messages: 1,
-        tokens_freed: result_store::tokens_of(&content, &tokens)
-            .saturating_sub(result_store::tokens_of(&instead, &tokens)),
-        cache_kept: true,
-        original: Some(path.display().to_string()),
-    };
-    // The conversation never has it whole: there is nothing for the projection to do.
-    session.decide(Some(&handle.id), Event::Remark, Some(entry));
-    instead
-}
-
 /// Compacts by itself. Failing is not the end: the request may still fit.
-async fn compact(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd> {
+async fn compact_itself(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd> {
     let session = Arc::clone(&turn.session);
+    if compaction::unanswered(&session.state().thread) == 0 {
+        return Ok(());
+    }
     let (id, cancel) = (turn.id.clone(), turn.cancel.clone());
     let opening = turn.opening.clone();
     let settings = turn.settings.clone();
@@ -291,7 +236,10 @@ fn what_is(thread: &[Arc<Message>], message: &Message) -> Option<String> {
                 _ => None,
             })
         }
-        Body::Attachment(attachment) => Some(attachment.kind.clone()),
+        Body::Attachment(attachment) => Some(match compact::restored_path(attachment) {
+            Some(path) => format!("what the summary came with of {path}"),
+            None => attachment.kind.clone(),
+        }),
         Body::Assistant { .. } => Some("an answer".to_owned()),
         Body::System { .. } => None,
     }
@@ -302,29 +250,56 @@ async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
     let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
     let limit = budget.blocking_limit();
     let mut used = turn.opening.used(&turn.session);
-    if used > limit
-        // A decision hangs on it: whoever knows is asked.
-        && let Some(counted) = turn.opening.provider.count(&query_loop::next_request(turn)).await
-    {
-        used = counted;
+    // No estimate is wrong by half.
+    if used > limit && used < limit + limit / 2 {
+        used = counted(turn).await.unwrap_or(used);
     }
     if used <= limit {
         return Ok(());
     }
-    let answered =
-        turn.session.state().thread.iter().any(|message| matches!(message.body, Body::Assistant { .. }));
-    let what = if answered {
+    let thread = turn.session.state().thread.clone();
+    let said_before = compaction::unanswered(&thread);
+    let before = thread.get(..said_before).unwrap_or_default();
+    let is_prompt = before.len() < thread.len() && turn.opening.size(&turn.session, before) <= limit;
+    let what = if is_prompt {
+        "the prompt does not fit into the window, and was not taken; make it shorter, or name a file instead of pasting \
+         it"
+    } else {
         "the conversation fills the window; /compact makes room, rewinding to an earlier message does too, or start a \
          new session"
-    } else {
-        "the prompt does not fit into the window; make it shorter, or name a file instead of pasting it"
     };
     turn.notice(NoticeLevel::Error, format!("{what} ({used} of {limit} usable tokens)"));
+    if is_prompt {
+        // It would fill the window for the next one too.
+        turn.session.rewind_to(said_before);
+    }
     Err(turn.end(TurnStop::Blocked))
+}
+
+/// A decision hangs on the number: whoever knows is asked, and where nobody does and nothing was learnt yet, it is counted.
+async fn counted(turn: &Turn) -> Option<u64> {
+    let request = query_loop::next_request(turn);
+    if let Some(counted) = turn.opening.provider.count(&request).await {
+        return Some(counted);
+    }
+    let reported = turn.session.state().thread.iter().any(|message| {
+        matches!(&message.body, Body::Assistant { usage: Some(usage), .. } if usage.context_tokens() > 0)
+    });
+    if reported {
+        return None;
+    }
+    let mut text: String = request.system.iter().map(|block| block.text.as_str()).collect();
+    text.push_str(&serde_json::to_string(&*request.tools).unwrap_or_default());
+    text.push_str(&serde_json::to_string(&request.messages).unwrap_or_default());
+    tokio::task::spawn_blocking(move || context::tokenizer::count(&text)).await.ok()
 }
 
 /// The provider says that a request is too long: once, what can be done about it is done. `false`: nothing can.
 pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, TurnEnd> {
+    // A key that is refused, or a server that is gone, does not become better by a shorter conversation.
+    if !matches!(error, ModelError::TooLong { .. } | ModelError::MediaTooLarge { .. }) {
+        return Ok(false);
+    }
     let features = turn.settings.features(&turn.session.shared.environment);
     if collapse::drain(turn).await {
         return Ok(true);
@@ -337,7 +312,7 @@ pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, T
         return Ok(true);
     }
     let before = turn.session.state().tip;
-    compact(turn, Trigger::Reactive).await?;
+    compact_itself(turn, Trigger::Reactive).await?;
     Ok(turn.session.state().tip != before)
 }
 

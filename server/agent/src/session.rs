@@ -11,7 +11,7 @@ use std::{
 
 use checkpoints::Entry;
 use conversation::{
-    Attachment, Block, Body, CostState, Flags, Message, Prefix, Record, SessionId, Transcript,
+    Attachment, Block, Body, CostState, Flags, Loaded, Message, Prefix, Record, SessionId, Transcript,
     TranscriptError, Usage,
 };
 use jiff::Timestamp;
@@ -221,7 +221,8 @@ enum Rewound {
 
 impl Rewound {
     fn of(thread: &[Arc<Message>], left: &[Arc<Message>]) -> Self {
-        let last = left.last().map(|message| message.uuid);
+        let Some(last) = left.last().map(|message| message.uuid) else { return Self::Tip(None) };
+        let last = Some(last);
         let Some(kept) = thread.first().and_then(|first| first.compaction()?.preserved_segment) else {
             return Self::Tip(last);
         };
@@ -348,7 +349,7 @@ impl Session {
             Rewound::Tip(tip) => self.go_on_with(left.to_vec(), tip, Vec::new()),
             Rewound::Before(None) => self.go_on_with(Vec::new(), None, Vec::new()),
             Rewound::Before(Some(message)) => match store::read(&self.shared, &self.id, Some(message)) {
-                Ok(loaded) => self.go_on_with(loaded.thread, loaded.tip, loaded.new_messages),
+                Ok(loaded) => self.go_on_from(loaded),
                 Err(error) => {
                     let text = format!("what was said before the compaction cannot be read: {error}");
                     self.notice(None, NoticeLevel::Error, text);
@@ -357,22 +358,43 @@ impl Session {
         }
     }
 
+    /// Goes on with what was read from the transcript, opening and all.
+    pub fn go_on_from(&self, loaded: Loaded) {
+        let prefix = loaded.prefix.as_ref();
+        let other = prefix.filter(|prefix| {
+            self.state().rendered.as_ref().is_some_and(|current| current.boundary != prefix.boundary)
+        });
+        if let Some((prefix, rendered)) = other.and_then(|prefix| Some((prefix, Rendered::of(prefix)?))) {
+            self.state().rendered = Some(rendered);
+            *self.instructions() = Sheet::of(&prefix.instructions);
+        }
+        self.go_on_with(loaded.thread, loaded.tip, loaded.new_messages);
+    }
+
     /// Goes on with another thread of the transcript; `added` are those of its messages that are not in it yet.
-    pub fn go_on_with(&self, thread: Vec<Arc<Message>>, tip: Option<Uuid>, added: Vec<Arc<Message>>) {
+    fn go_on_with(&self, thread: Vec<Arc<Message>>, tip: Option<Uuid>, added: Vec<Arc<Message>>) {
         for message in added {
             self.record(&Record::Message(message));
         }
-        let written = {
+        let (written, is_other) = {
             let mut state = self.state();
             let head = Record::Head { uuid: tip };
             (state.thread, state.tip) = (thread, tip);
             let thread = state.thread.clone();
             state.window.replay(&thread);
-            self.write(&mut state, &head)
+            // What the opening was rendered for may be gone.
+            let is_gone = |boundary: &mut Uuid| !thread.iter().any(|message| message.uuid == *boundary);
+            let boundary = state.rendered.as_mut().and_then(|rendered| rendered.boundary.take_if(is_gone));
+            (self.write(&mut state, &head), boundary.is_some())
         };
         self.report_write(written);
+        // The watch on the cache knows of it now, after a resume too.
+        self.keep_window();
         self.recall_todos();
         instructions::settle(self);
+        if is_other {
+            self.keep_opening();
+        }
     }
 
     /// The list of things to do, as the thread has it, or as it was when the thread was compacted.

@@ -1,6 +1,7 @@
 //! Sessions on disk: finding, listing, opening, renaming, throwing away.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -168,10 +169,32 @@ pub(crate) fn fork(
 /// The session as a text. It may be open elsewhere: it is only read.
 pub(crate) fn export(shared: &Shared, id: &SessionId, format: ExportFormat) -> Result<String, AgentError> {
     let loaded = read(shared, id, None)?;
-    let said = || report::shown_messages(&loaded.thread).into_iter().find(|it| it.role == ShownRole::User);
+    let thread = whole(shared, id, loaded.thread);
+    let said = || report::shown_messages(&thread).into_iter().find(|it| it.role == ShownRole::User);
     let first = || said().and_then(|prompt| prompt.text.lines().next().map(str::to_owned));
     let title = loaded.title.clone().or_else(first).unwrap_or_else(|| format!("Session {id}"));
-    Ok(conversation::export(&loaded.thread, &title, format))
+    Ok(conversation::export(&thread, &title, format))
+}
+
+/// The thread with what was said before its compactions, as far as that can be read.
+fn whole(shared: &Shared, id: &SessionId, mut thread: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    let mut seen: HashSet<Uuid> = HashSet::new();
+    let mut parts = Vec::new();
+    loop {
+        let before =
+            thread.first().filter(|first| first.compaction().is_some()).and_then(|first| first.parent);
+        let older =
+            before.filter(|before| seen.insert(*before)).and_then(|at| read(shared, id, Some(at)).ok());
+        let Some(older) = older else {
+            parts.push(thread);
+            break;
+        };
+        let known: HashSet<Uuid> = older.thread.iter().map(|message| message.uuid).collect();
+        // What a compaction kept was said before it.
+        thread.retain(|message| !known.contains(&message.uuid));
+        parts.push(std::mem::replace(&mut thread, older.thread));
+    }
+    parts.into_iter().rev().flatten().collect()
 }
 
 fn unreadable(id: &SessionId, error: LoadError) -> AgentError {

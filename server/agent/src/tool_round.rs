@@ -10,7 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     repeats::WORTH_IT,
-    room,
+    results,
     tool_call::{self, Kind, Outcome},
     turn::{Turn, TurnHandle},
 };
@@ -164,7 +164,7 @@ fn record(handle: &TurnHandle, (id, name): (&str, &str), subject: Subject, mut o
         ResultContent::Text(text) if text.is_empty() => {
             ResultContent::Text(result_store::PLACEHOLDER.to_owned())
         }
-        content => room::shelved(handle, name, id, content),
+        content => results::shelved(handle, name, id, content),
     };
     let now = Instant::now();
     let mut shown = None;

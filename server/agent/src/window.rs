@@ -80,7 +80,11 @@ impl Window {
                 window.calibration = serde_json::from_value(calibration.take()).unwrap_or_default();
             } else if let Some(Value::Array(listed)) = value.get(TODOS) {
                 window.todos = Some(store::todos(listed));
-            } else if let Ok(event) = serde_json::from_value(value) {
+            } else if let Ok(event) = serde_json::from_value::<Recorded>(value) {
+                // Between turns the watch is not written again.
+                if event.entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+                    window.watch.announce();
+                }
                 window.events.push(event);
             }
         }

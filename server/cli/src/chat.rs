@@ -4,12 +4,15 @@
 
 use std::io::{self, IsTerminal};
 
-use protocol::{ContextReportParams, ListModelsParams, MessageKind, MessageRole, method};
+use protocol::{
+    ContextOriginalParams, ContextReportParams, ListModelsParams, MessageKind, MessageRole, method,
+};
 
 use crate::{
     arguments::{SessionOptions, Which},
     ask::exit_code,
     client::{Client, Refusal},
+    context_report::{self, Changes},
     conversation::{Conversation, Happened, Queued, Shown},
     exit,
     opening::{self, Opened},
@@ -18,7 +21,8 @@ use crate::{
 
 const HELP: &str = "\
 /new      start another session
-/context  what fills the model's window
+/context  what fills the model's window and what changed it; /context 3 shows
+          the original behind the third change, /context all lists every one
 /help     this text
 /quit     leave (also Ctrl-D)
 Ctrl-C stops the answer. What is typed meanwhile is read at the next step.
@@ -138,26 +142,27 @@ impl Chat {
     }
 
     async fn message(&mut self, message: &str) -> anyhow::Result<Next> {
-        match message {
-            "" => {}
-            "/quit" | "/exit" => return Ok(Next::Leave),
-            "/help" => {
+        let (command, arguments) = message.split_once(char::is_whitespace).unwrap_or((message, ""));
+        match (command, arguments.trim()) {
+            ("", _) => {}
+            ("/quit" | "/exit", "") => return Ok(Next::Leave),
+            ("/help", "") => {
                 self.conversation.terminal.aside(HELP);
                 self.conversation.prompt(message).await?;
             }
-            "/new" | "/context" if self.conversation.is_running() => {
+            ("/new", "") | ("/context", _) if self.conversation.is_running() => {
                 self.conversation.terminal.warn("not while a turn runs; Ctrl-C stops it");
             }
-            "/new" => {
+            ("/new", "") => {
                 self.options.which = Which::New;
                 let folder = opening::folder(self.options.cwd.as_deref())?;
                 let opened = opening::open(&self.conversation.client, &self.options, &folder).await?;
                 self.conversation.switch(&opened);
                 self.conversation.terminal.aside(&format!("a new session, {}", opened.id));
             }
-            "/context" => self.show_context().await?,
-            prompt => {
-                if self.conversation.prompt(prompt).await? == Queued::Yes {
+            ("/context", arguments) => self.show_context(arguments).await?,
+            _ => {
+                if self.conversation.prompt(message).await? == Queued::Yes {
                     self.conversation.terminal.aside("queued: it is read at the next step");
                 }
             }
@@ -180,13 +185,37 @@ impl Chat {
         Ok(())
     }
 
-    async fn show_context(&mut self) -> anyhow::Result<()> {
-        let params = ContextReportParams { session_id: self.conversation.session.clone() };
+    async fn show_context(&mut self, arguments: &str) -> anyhow::Result<()> {
+        let session_id = self.conversation.session.clone();
+        let params = ContextReportParams { session_id: session_id.clone() };
         let report = self.conversation.client.call::<method::ContextReport>(&params).await?;
-        let share = report.used * 100 / report.window.max(1);
-        let mut lines = vec![format!("{} of {} tokens ({share} %)", report.used, report.window)];
-        lines.extend(report.parts.iter().map(|part| format!("{:>9}  {}", part.tokens, part.name)));
-        self.conversation.terminal.aside(&lines.join("\n"));
+        let terminal = &mut self.conversation.terminal;
+        let number = match arguments {
+            "" | "all" => {
+                let changes = if arguments.is_empty() { Changes::Newest } else { Changes::All };
+                terminal.sections(&context_report::text(&report, changes));
+                return Ok(());
+            }
+            number => number.parse().ok(),
+        };
+        let Some(change) = number.and_then(|number| context_report::change(&report, number)) else {
+            terminal.warn(&format!("there is no change {arguments}; /context lists them"));
+            return Ok(());
+        };
+        let Some(id) = change.original.clone() else {
+            terminal.warn("nothing was taken away by this change");
+            return Ok(());
+        };
+        if id.starts_with('/') {
+            terminal.aside(&format!("it is in {id}"));
+            return Ok(());
+        }
+        let params = ContextOriginalParams { session_id, id };
+        let original = self.conversation.client.call::<method::ContextOriginal>(&params).await?;
+        let terminal = &mut self.conversation.terminal;
+        terminal.answer(&original.text);
+        terminal.end_answer();
+        terminal.aside(&format!("from {}", original.path));
         Ok(())
     }
 }

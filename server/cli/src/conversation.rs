@@ -116,7 +116,7 @@ impl Conversation {
         }
         self.cancelled = false;
         if self.shown == Shown::Text {
-            self.view.turn_started(&mut self.terminal);
+            self.view.turn_started(&mut self.terminal, text);
         }
         Ok(Queued::No)
     }
@@ -200,7 +200,7 @@ impl Conversation {
                 self.view.show(&mut self.terminal, &told.update);
             }
             if self.is_running() {
-                self.view.turn_started(&mut self.terminal);
+                self.view.turn_started(&mut self.terminal, "");
             }
         }
         let (stop, usage, error) = (*stop_reason, *usage, error.clone());

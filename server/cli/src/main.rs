@@ -4,6 +4,7 @@ mod arguments;
 mod ask;
 mod chat;
 mod client;
+mod context_report;
 mod conversation;
 mod debug;
 mod doctor;

@@ -136,6 +136,18 @@ impl Terminal {
         self.last = Last::Answer;
     }
 
+    /// Lines of what was asked for, no wider than the screen; those without an indentation are headings.
+    pub fn sections(&mut self, text: &str) {
+        let text = safe(text);
+        let text = self.answer_columns().map_or_else(|| text.to_string(), |most| wrap::wrapped(&text, most));
+        self.gap(Last::Answer);
+        for line in text.trim_end().lines() {
+            let is_heading = !line.is_empty() && !line.starts_with(' ');
+            let line = if is_heading { self.answer_paint.paint(Style::Bold, line) } else { line.to_owned() };
+            self.painted_line(&line);
+        }
+    }
+
     /// A line of JSON, for programs.
     pub fn json(&mut self, value: &impl serde::Serialize) {
         match serde_json::to_string(value) {

@@ -7,14 +7,17 @@ use std::{
 };
 
 use protocol::{
-    AskPermissionParams, MemoryEventKind, MemoryEventParams, PermissionPreview, StopReason, TodoItem,
-    TodoStatus, ToolDisplay, Update,
+    AskPermissionParams, CacheEffect, MemoryEventKind, MemoryEventParams, NoticeLevel, PermissionPreview,
+    StopReason, TodoItem, TodoStatus, ToolDisplay, Update,
 };
 use serde_json::Value;
 
-use crate::terminal::{
-    Terminal, complain,
-    style::{self, Style, cut, revealed, safe, settled, width},
+use crate::{
+    context_report::{self, grouped},
+    terminal::{
+        Terminal, complain,
+        style::{self, Style, cut, revealed, safe, settled, width},
+    },
 };
 
 /// Results longer than this are cut on screen; the whole is in the transcript.
@@ -25,6 +28,10 @@ const FIRST_LINES: usize = 5;
 const SHOWN_COLUMNS: usize = 160;
 
 const THINKING: &str = "thinking";
+const COMPACTING: &str = "compacting the conversation";
+
+/// From here on it is said how much room is left.
+const LITTLE_LEFT: u64 = 20;
 
 pub struct View {
     /// Paths inside it are shown without it.
@@ -39,6 +46,8 @@ pub struct View {
     retry_reason: String,
     /// What the session has cost so far, in dollars.
     cost: f64,
+    /// Until the conversation is compacted, in percent, and what happens next; unknown before the first response.
+    room: Option<(u64, String)>,
 }
 
 impl View {
@@ -50,6 +59,7 @@ impl View {
             answering: false,
             retry_reason: String::new(),
             cost: 0.0,
+            room: None,
         }
     }
 
@@ -67,10 +77,11 @@ impl View {
     }
 
     /// A prompt is on its way.
-    pub fn turn_started(&mut self, terminal: &mut Terminal) {
+    pub fn turn_started(&mut self, terminal: &mut Terminal, prompt: &str) {
         self.retry_reason.clear();
         self.answering = false;
-        terminal.status.work(THINKING, Instant::now());
+        let is_compaction = prompt.split_whitespace().next() == Some("/compact");
+        terminal.status.work(if is_compaction { COMPACTING } else { THINKING }, Instant::now());
     }
 
     pub fn show(&mut self, terminal: &mut Terminal, update: &Update) {
@@ -92,12 +103,25 @@ impl View {
             Update::Retry { attempt, delay_ms, reason, discard } => {
                 self.retried(terminal, attempt + 1, *delay_ms, reason, *discard);
             }
+            Update::Notice { level: NoticeLevel::Info, text } => {
+                terminal.aside(&format!("· {text}"));
+                // Often it is about what is going on now, and may take a while.
+                terminal.status.detail(text);
+            }
             Update::Notice { text, .. } => terminal.warn(text),
-            Update::Context { layer, detail, .. } => terminal.aside(&format!("context: {layer}: {detail}")),
+            Update::Context { layer, detail, tokens_freed, cache } => {
+                terminal.aside(&context_line(layer, detail, *tokens_freed, *cache));
+                terminal.status.rest();
+                terminal.status.work(THINKING, Instant::now());
+                self.room = None;
+            }
             // The question that comes with it shows it.
             Update::Plan { .. } => {}
             Update::Todo { items } => terminal.aside(&todo_list(items)),
-            Update::Usage { cost_usd, .. } => self.cost = *cost_usd,
+            Update::Usage { cost_usd, percent_left, next_step, .. } => {
+                self.cost = *cost_usd;
+                self.room = Some((*percent_left, next_step.clone()));
+            }
             Update::Title { .. } => {}
             Update::TurnEnd { stop_reason, error, .. } => {
                 terminal.status.rest();
@@ -207,11 +231,26 @@ impl View {
             StopReason::Blocked => terminal.warn("the prompt was blocked"),
             StopReason::Error => terminal.warn("the turn failed"),
         }
-        // A price is of interest to someone who watches, not to a pipe.
-        if self.cost > 0.0 && terminal.status.is_shown() {
-            terminal.aside(&format!("${:.4} so far in this session", self.cost));
+        // Of interest to someone who watches, not to a pipe.
+        if terminal.status.is_shown() {
+            let cost = (self.cost > 0.0).then(|| format!("${:.4} so far in this session", self.cost));
+            let little = self.room.as_ref().filter(|(left, _)| *left < LITTLE_LEFT);
+            let room = little.map(|(left, next)| format!("{left} % of the room left: {next}"));
+            let facts: Vec<String> = cost.into_iter().chain(room).collect();
+            if !facts.is_empty() {
+                terminal.aside(&facts.join(" · "));
+            }
         }
     }
+}
+
+fn context_line(layer: &str, detail: &str, tokens_freed: u64, cache: CacheEffect) -> String {
+    let mut line = format!("◦ context, {layer}: {detail}");
+    // A compaction says how many there were before and after.
+    if tokens_freed > 0 && !detail.contains(" tokens ") {
+        line.push_str(&format!("; {} tokens freed", grouped(tokens_freed)));
+    }
+    format!("{line}; {}", context_report::cache(cache))
 }
 
 fn show_failure(terminal: &mut Terminal, call: &str, why: &str) {

@@ -10,7 +10,7 @@ use std::path::Path;
 use conversation::Message;
 
 pub use request::{without_media, without_oldest};
-pub use restored::{restored, restored_skills};
+pub use restored::{restored, restored_path, restored_skills};
 pub use summary::{NoSummary, Section, Summary};
 
 use crate::{fork, measure::excerpt};
@@ -100,8 +100,8 @@ pub(crate) fn framed(what: &str, summary: &str, transcript: &Path, then: Continu
         Continue::OnPrompt => "",
     };
     format!(
-        "{what}\n\n{}\n\nWhere a detail is missing (code, an error, what was said), the whole conversation is in \
-         this file, a JSON object on each line:\n{}{then}",
+        "<conversation-summary>\n{what}\n\n{}\n\nWhere a detail is missing (code, an error, what was said), the whole conversation is in \
+         this file, a JSON object on each line:\n{}{then}\n</conversation-summary>",
         summary.trim(),
         transcript.display()
     )

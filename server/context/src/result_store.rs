@@ -23,6 +23,7 @@ const LARGEST_OUTPUT: usize = 50_000;
 /// What one result may be in any case, in tokens.
 const LARGEST_RESULT: u64 = 100_000;
 const PREVIEW_BYTES: usize = 2_000;
+const ENDING_BYTES: usize = 500;
 /// Below this, a replacement would be no shorter.
 const SMALLEST_STORED: usize = 3_000;
 
@@ -79,6 +80,8 @@ pub fn replacement(content: &ResultContent, path: &Path) -> String {
         }
     };
     let shown = at_line_end(text, PREVIEW_BYTES);
+    let end = last_lines(text.get(shown.len()..).unwrap_or_default());
+    let safe = |text: &str| text.replace("</persisted-output", "&lt;/persisted-output");
     format!(
         "<persisted-output>\n\
          This output is too large to be shown whole: {size} in {lines}. All of it is in this file:\n\
@@ -86,13 +89,41 @@ pub fn replacement(content: &ResultContent, path: &Path) -> String {
          Read shows more of it, with an offset and a limit; Grep finds a passage in it.\n\n\
          It begins with ({shown_size}):\n\
          {shown}\n\
+         …\n\
+         It ends with:\n\
+         {end}\n\
          </persisted-output>",
         size = size_in_words(text.len()),
         lines = counted(text.lines().count(), "line"),
         path = path.display(),
         shown_size = size_in_words(shown.len()),
-        shown = shown.replace("</persisted-output", "&lt;/persisted-output"),
+        shown = safe(shown),
+        end = safe(end.trim_end()),
     )
+}
+
+/// How a command ended is said at its end.
+fn last_lines(text: &str) -> &str {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(ENDING_BYTES));
+    let end = text.get(from..).unwrap_or_default();
+    match end.trim_end().split_once('\n') {
+        Some((cut, whole)) if from > 0 && !whole.is_empty() => end.get(cut.len() + 1..).unwrap_or(end),
+        _ => end,
+    }
+}
+
+/// The beginning and the end of a result that cannot be put aside, about `limit` characters of it.
+pub fn shortened(content: ResultContent, limit: usize) -> ResultContent {
+    let ResultContent::Text(text) = content else { return content };
+    let half = limit / 2;
+    let head = at_line_end(&text, half);
+    let from = text.ceil_char_boundary(text.len().saturating_sub(half));
+    if from <= head.len() {
+        return ResultContent::Text(text);
+    }
+    let tail = text.get(from..).unwrap_or_default();
+    let left_out = text.len() - head.len() - tail.len();
+    ResultContent::Text(format!("{head}\n[{} are left out here]\n{tail}", size_in_words(left_out)))
 }
 
 /// Of the results that no request has carried yet, the largest go to the shelf until all of them together have at

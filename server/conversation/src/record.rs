@@ -60,6 +60,7 @@ pub struct Stamp {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one is made at a time, and written")]
 pub enum Record {
     Message(Arc<Message>),
     Prefix(Prefix),

@@ -98,7 +98,7 @@ features! {
     "toolResultStorage" tool_result_storage: bool = true, "", Stays;
     /// Characters of a tool's result that the model sees, by the name of the tool.
     "toolResultLimits" tool_result_limits: BTreeMap<String, u64> = BTreeMap::new(), "tengu_satin_quoll", Stays;
-    /// Old messages are cut out of the middle of a long conversation.
+    /// The oldest messages of a long conversation are left out of what is sent; the history keeps them.
     "snip" snip: bool = false, "HISTORY_SNIP", Off;
     /// After a pause in which the prompt cache grows cold, old tool results are cleared.
     "microcompactTime" microcompact_time: Option<MicrocompactTime> = Some(MicrocompactTime::default()), "tengu_slate_heron", Stays;
@@ -106,7 +106,7 @@ features! {
     "cacheEdits" cache_edits: bool = false, "CACHED_MICROCOMPACT", Off;
     /// The provider clears old tool results by itself, where it can do that.
     "serverContextManagement" server_context_management: bool = true, "", Off;
-    /// Parts of a long conversation are shown folded; nothing is lost.
+    /// Summaries stand for old parts of a long conversation, which can be unfolded; the history keeps everything.
     "collapse" collapse: bool = false, "CONTEXT_COLLAPSE", Off;
     /// Notes about the session, kept while it goes on.
     "sessionMemory" session_memory: bool = true, "tengu_session_memory", Off;

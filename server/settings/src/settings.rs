@@ -54,7 +54,7 @@ pub struct Settings {
     pub max_rounds: u32,
     /// Whether a long conversation is compacted before it fills the window.
     pub auto_compact_enabled: bool,
-    /// Compacts at this percentage of the window instead of shortly before it is full.
+    /// Compacts at this percentage of the usable window instead of shortly before it is full.
     #[serde(deserialize_with = "percent")]
     #[schemars(range(min = 1, max = 100))]
     pub auto_compact_percent: Option<u8>,

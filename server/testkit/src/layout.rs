@@ -77,6 +77,9 @@ pub fn layout(body: &Value, options: &LayoutOptions) -> String {
             }
         }
     }
+    if !body["context_management"].is_null() {
+        lines.push(format!("context_management {}", body["context_management"]["edits"]));
+    }
     lines.push(String::new());
     lines.join("\n")
 }
@@ -105,11 +108,33 @@ pub fn without_dates(text: &str) -> String {
     result
 }
 
+/// Ids are made anew each time.
+fn without_uuids(text: &str) -> String {
+    const LENGTH: usize = 36;
+    let is_uuid = |bytes: &[u8]| {
+        bytes.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+    };
+    let mut rest = text;
+    let mut result = String::with_capacity(text.len());
+    while let Some(character) = rest.chars().next() {
+        let taken = match rest.as_bytes().get(..LENGTH).is_some_and(is_uuid) {
+            true => LENGTH,
+            false => character.len_utf8(),
+        };
+        result.push_str(if taken == LENGTH { "<uuid>" } else { &rest[..taken] });
+        rest = &rest[taken..];
+    }
+    result
+}
+
 fn replaced(value: &Value, replacements: &[(String, String)]) -> Value {
     match value {
         Value::String(text) => {
             let text = replacements.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
-            Value::String(without_dates(&text))
+            Value::String(without_uuids(&without_dates(&text)))
         }
         Value::Array(items) => items.iter().map(|item| replaced(item, replacements)).collect(),
         Value::Object(fields) => {

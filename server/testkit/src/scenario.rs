@@ -2,25 +2,33 @@
 //!
 //! | block | what it does |
 //! |---|---|
-//! | `file path=P` | writes a file; `~/` is the home, anything else the workspace |
+//! | `file path=P [times=N]` | writes a file; `~/` is the home, anything else the workspace; the body N times |
 //! | `settings` | writes the user's `settings.json` |
 //! | `environment` | `NAME=value` lines for the server; `NAME=` takes one away |
 //! | `client` | JSON over the client's own description: `{"encodings": ["utf-16"], "reverie": null}`; `ignore` names what need not be read |
 //! | `git` | commits the workspace as it is now |
 //! | `open path=P` | opens a document; with a body, that is its unsaved text |
-//! | `model [for=main]` | the next reply of the model, see `reply_text`; `for=recall`: to the question which memories fit |
+//! | `model [for=main] [times=N]` | the next reply of the model, see `reply_text`; `for=recall`: to the question which memories fit; `compact`, `collapse`: to the request for a summary |
 //! | `permission option=deny` | the answer to the next question for permission; the body is its message |
-//! | `answer` | the answer to the next question of the agent, or the button to press on the next message |
-//! | `user [mention=P]` | a prompt; runs the turn to its end |
-//! | `resume` | ends the server, starts another, resumes the session |
-//! | `expect request [n=K]` | the layout of the K-th request (from 1), else of the last |
+//! | `answer` | the answer to the next question of the agent, `approved` to a plan, or the button to press on the next message |
+//! | `user [mention=P] [times=N]` | a prompt; runs the turn to its end |
+//! | `resume [after=61m]` | ends the server, starts another, resumes the session; so much later |
+//! | `notes` | writes the notes of the session |
+//! | `compact [mode=M] [at=K] [preview=true]` | the editor asks for a compaction, at the K-th prompt; the body is what to mind |
+//! | `uncompact`, `rewind to=K`, `fork` | takes a compaction back, goes to before the K-th prompt, goes on in a fork |
+//! | `expect request [n=K] [for=main] [chars=60] [last=L]` | the layout of the K-th request (from 1), else of the last; of its items the last ones |
+//! | `expect answer` | what the last `compact`, `uncompact` or `rewind` came to |
+//! | `expect ledger`, `expect original change=K` or `of=ID` | what was done to the context, and the text behind it |
+//! | `expect waste` | what the requests paid for more than once |
 //! | `expect events`, `expect text` | what the editor saw of the last turn |
 //! | `expect asked` | the permissions asked for so far |
 //! | `expect tree`, `expect file path=P`, `expect buffer path=P` | the workspace now |
 //!
-//! `<workspace>`, `<memory>`, `<home>` and `<model>` stand for three paths and the model's address in both directions. With `UPDATE_EXPECT=1` the bodies of `expect`
-//! blocks are rewritten instead of compared.
+//! `<workspace>`, `<memory>`, `<project>`, `<home>`, `<session>` and `<model>` stand for paths, the session's id and the model's
+//! address in both directions; `<n>` for the number of what is there N times. With `UPDATE_EXPECT=1` the bodies of
+//! `expect` blocks are rewritten instead of compared.
 
+mod context;
 mod parse;
 mod reply_text;
 
@@ -121,6 +129,10 @@ struct Run {
     client: Option<LspClient>,
     session: Option<String>,
     turn: Option<Turn>,
+    /// What the user said, commands left out.
+    prompts: Vec<String>,
+    /// The answer to what the editor asked for last.
+    said: String,
     asked: Vec<Value>,
     mismatches: Vec<Mismatch>,
 }
@@ -141,6 +153,8 @@ impl Run {
             client: None,
             session: None,
             turn: None,
+            prompts: Vec::new(),
+            said: String::new(),
             asked: Vec::new(),
             mismatches: Vec::new(),
         };
@@ -165,7 +179,7 @@ impl Run {
         let body = self.filled_in(&block.body);
         let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
         match words[..] {
-            ["file"] => self.fixture.write(block.attribute("path"), &body),
+            ["file"] => self.fixture.write(block.attribute("path"), &repeated(block, &body).concat()),
             ["settings"] => self.fixture.write("~/.claude/settings.json", &body),
             ["environment"] => self.set_environment(&body),
             ["client"] => self.client_options = serde_json::from_str(&body).expect("the client is JSON"),
@@ -173,7 +187,9 @@ impl Run {
             ["open"] => self.open(block.attribute("path"), &body).await,
             ["model"] => {
                 let role = block.attributes.get("for").map_or("main", String::as_str);
-                self.model.reply_to(role, reply_text::reply(&body));
+                for body in repeated(block, &body) {
+                    self.model.reply_to(role, reply_text::reply(&body));
+                }
             }
             ["permission"] => {
                 let message = Some(body.trim()).filter(|message| !message.is_empty());
@@ -183,8 +199,17 @@ impl Run {
             ["answer"] => {
                 self.answers.lock().expect("no handler panics").push_back(body.trim_end().to_owned())
             }
-            ["user"] => self.prompt(block, &body).await,
-            ["resume"] => self.resume().await,
+            ["user"] => {
+                for body in repeated(block, &body) {
+                    self.prompt(block, &body).await;
+                }
+            }
+            ["resume"] => self.resume(block).await,
+            ["notes"] => self.notes(&body).await,
+            ["compact"] => self.compact(block, &body).await,
+            ["uncompact"] => self.uncompact().await,
+            ["rewind"] => self.rewind(block).await,
+            ["fork"] => self.fork().await,
             ["expect", what] => {
                 let actual = self.observed(what, block).await;
                 self.compare(block, actual);
@@ -220,6 +245,9 @@ impl Run {
 
     async fn prompt(&mut self, block: &Block, text: &str) {
         let mut parts = vec![json!({ "type": "text", "text": text.trim_end() })];
+        if !text.starts_with('/') {
+            self.prompts.push(text.trim_end().to_owned());
+        }
         if let Some(path) = block.attributes.get("mention") {
             parts.push(json!({ "type": "mention", "uri": uri(&self.fixture.path(path)) }));
         }
@@ -231,9 +259,12 @@ impl Run {
         self.turn = Some(turn);
     }
 
-    async fn resume(&mut self) {
+    async fn resume(&mut self, block: &Block) {
         let session = self.session.clone().expect("a session to resume");
         self.stop().await;
+        if let Some(minutes) = block.attributes.get("after") {
+            self.age(minutes);
+        }
         let params = json!({ "sessionId": session });
         self.client()
             .await
@@ -275,6 +306,13 @@ impl Run {
                 None => surprise(&surprises, params),
             }
         });
+        let (answers, surprises) = (self.answers.clone(), self.surprises.clone());
+        client.on_request("reverie/plan/ask", move |params| {
+            match answers.lock().expect("no handler panics").pop_front() {
+                Some(answer) => Answer::Result(json!({ "approved": answer == "approved" })),
+                None => surprise(&surprises, params),
+            }
+        });
         let answers = self.answers.clone();
         client.on_request("window/showMessageRequest", move |params| {
             let chosen = answers.lock().expect("no handler panics").pop_front();
@@ -310,7 +348,9 @@ impl Run {
     async fn observed(&mut self, what: &str, block: &Block) -> String {
         let turn = || self.turn.as_ref().expect("a turn came before");
         match what {
-            "events" => self.abstracted(&turn().events()),
+            "events" => {
+                self.abstracted(&turn().events().split_inclusive('\n').map(event_line).collect::<String>())
+            }
             "text" => self.abstracted(&(turn().text() + "\n")),
             "request" => self.request_layout(block),
             "tree" => self.fixture.tree(),
@@ -320,23 +360,36 @@ impl Run {
                 self.client().await.document(&path).text
             }
             "asked" => self.questions(),
+            "answer" => self.abstracted(&self.said),
+            "ledger" => self.ledger().await,
+            "original" => self.original(block).await,
+            "waste" => self.waste(),
             _ => panic!("line {}: nothing to expect of {what}", block.lines.start),
         }
     }
 
     fn request_layout(&self, block: &Block) -> String {
-        let requests = self.model.main_requests();
+        let role = block.attributes.get("for").map_or("main", String::as_str);
+        let requests = self.model.requests_of(role);
         let index = block.attributes.get("n").map_or(requests.len(), |n| n.parse().expect("n is a number"));
-        let request = index.checked_sub(1).and_then(|index| requests.get(index));
-        let request = request
-            .unwrap_or_else(|| panic!("there are {} requests, none is number {index}", requests.len()));
-        let options = LayoutOptions {
+        let Some(request) = index.checked_sub(1).and_then(|index| requests.get(index)) else {
+            return format!("there are {} requests, none is number {index}\n", requests.len());
+        };
+        let mut options = LayoutOptions {
             each_tool: false,
             prefix_sizes: false,
             replacements: self.replacements(),
             ..LayoutOptions::default()
         };
-        layout(&request.body, &options)
+        if let Some(chars) = block.attributes.get("chars") {
+            options.text_chars = chars.parse().expect("chars is a number");
+        }
+        let whole = layout(&request.body, &options);
+        let Some(last) = block.attributes.get("last") else { return whole };
+        let last: usize = last.parse().expect("last is a number");
+        let left_out = whole.lines().count().saturating_sub(last);
+        let shown = whole.split_inclusive('\n').skip(left_out);
+        format!("… {left_out} more\n{}", shown.collect::<String>())
     }
 
     fn questions(&self) -> String {
@@ -374,11 +427,24 @@ impl Run {
 
     fn replacements(&self) -> Vec<(String, String)> {
         let memory = self.fixture.project_dir().join("memory").display().to_string();
-        let mut replacements = vec![(memory, "<memory>".to_owned())];
+        let project = self.fixture.project_dir().display().to_string();
+        let mut replacements = vec![(memory, "<memory>".to_owned()), (project, "<project>".to_owned())];
+        replacements.extend(self.session.iter().map(|id| (id.clone(), "<session>".to_owned())));
         replacements.extend(self.fixture.replacements());
         replacements.push((self.model.url(), "<model>".to_owned()));
         replacements
     }
+}
+
+/// The body, or as many as `times` says, each with its number.
+fn repeated(block: &Block, body: &str) -> Vec<String> {
+    let Some(times) = block.attributes.get("times") else { return vec![body.to_owned()] };
+    let times: usize = times.parse().expect("times is a number");
+    (1..=times).map(|number| body.replace("<n>", &number.to_string())).collect()
+}
+
+fn event_line(line: &str) -> String {
+    if line.starts_with("context ") { context::without_counts(line) } else { line.to_owned() }
 }
 
 fn surprise(surprises: &Mutex<Vec<String>>, params: &Value) -> Answer {

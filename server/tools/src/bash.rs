@@ -20,8 +20,11 @@ use crate::{
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What a model reads of a command's output.
-pub(crate) const MAX_OUTPUT_CHARS: usize = 30_000;
+/// What is shown of a command's output.
+pub(crate) const MAX_SHOWN_CHARS: usize = 30_000;
+
+/// What is returned of it: all that is kept. Whoever puts it into a conversation knows what fits there.
+pub(crate) const MAX_OUTPUT_CHARS: usize = 256 * 1024;
 
 pub struct Bash;
 
@@ -32,7 +35,7 @@ pub struct Bash;
 /// - There is no terminal and no input: programs that ask must be told not to (-y, --no-edit, -m "message").
 /// - Processes that still run when the command ends are stopped. Start servers and watchers with
 ///   run_in_background and read them with BashOutput.
-/// - Of a long output the beginning and the end are shown: 30,000 characters in all.
+/// - An output of more than 30,000 characters goes to a file: its beginning and its end are shown.
 /// - To find, read or change files, Grep, Glob, Read and Edit are faster and also see unsaved editor buffers.
 #[derive(Deserialize, JsonSchema)]
 struct Input {
@@ -146,11 +149,14 @@ async fn run_and_wait(input: &Input, context: &ToolContext) -> Result<ToolOutput
     // What was judged cannot move, and may run beside others.
     let moved = ending.folder.as_deref().filter(|_| context.judged.is_none());
     notes.extend(move_to(moved, context));
-    let output = job.text(MAX_OUTPUT_CHARS);
     let exit_code = ending.exit_code();
     Ok(ToolOutput {
-        content: ResultContent::Text(with_notes(&output, &notes)),
-        display: Display::Terminal { command: input.command.clone(), output, exit_code },
+        content: ResultContent::Text(with_notes(&job.text(MAX_OUTPUT_CHARS), &notes)),
+        display: Display::Terminal {
+            command: input.command.clone(),
+            output: job.text(MAX_SHOWN_CHARS),
+            exit_code,
+        },
     })
 }
 

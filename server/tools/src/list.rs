@@ -89,7 +89,7 @@ mod tests {
             - The working directory carries over from one command to the next; variables, functions and options do not.
             - There is no terminal and no input: programs that ask must be told not to (-y, --no-edit, -m "message").
             - Processes that still run when the command ends are stopped. Start servers and watchers with run_in_background and read them with BashOutput.
-            - Of a long output the beginning and the end are shown: 30,000 characters in all.
+            - An output of more than 30,000 characters goes to a file: its beginning and its end are shown.
             - To find, read or change files, Grep, Glob, Read and Edit are faster and also see unsaved editor buffers.
             {"type":"object","properties":{"command":{"type":"string","description":"The command line. Quote paths with spaces; join steps that depend on each other with &&."},"timeout":{"type":"integer","minimum":0,"description":"Milliseconds after which the command is stopped; 120000 if not given, 600000 at most."},"description":{"type":"string","description":"What the command does, in five to ten words, for the user."},"run_in_background":{"type":"boolean","description":"Returns at once with an id for BashOutput and KillShell; no timeout applies."}},"required":["command"],"additionalProperties":false}
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use testkit::model_server::Reply;
 
-use crate::harness::Harness;
+use crate::{
+    compaction::{self, EAGER, TURNS_TO_TEN},
+    harness::Harness,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_ten_tries_the_turn_ends_with_an_error_and_the_session_goes_on() {
@@ -22,5 +25,20 @@ async fn after_ten_tries_the_turn_ends_with_an_error_and_the_session_goes_on() {
     assert_eq!(harness.client.turn(&session, "and now?").await.text(), "back");
     let last = harness.model.main_requests().pop().unwrap();
     assert!(last.body["messages"].to_string().contains("hello"), "the prompt of the failed turn is kept");
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compaction_in_an_outage_fails_with_words_and_the_turn_goes_on() {
+    let mut harness = compaction::start(EAGER).await;
+    harness.client.set_patience(Duration::from_secs(150));
+    let session = compaction::talk(&harness, TURNS_TO_TEN).await;
+    harness.model.always("compact", Reply::overloaded());
+    harness.model.reply(Reply::text("it goes on"));
+    let turn = harness.client.turn(&session, "hello").await;
+    assert_eq!((turn.stop_reason(), turn.text().as_str()), ("endTurn", "it goes on"), "{}", turn.events());
+    let told = turn.events();
+    assert!(told.contains("notice warning the conversation could not be compacted"), "{told}");
+    assert_eq!(harness.model.requests_of("compact").len(), 10);
     harness.finish().await;
 }

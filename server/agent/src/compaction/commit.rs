@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::{CompactionRecord, Entry, Event, Recorded, Trigger};
+use context::{CompactionRecord, Entry, Event, Recorded, Trigger, estimate};
 use conversation::{
     Attachment, Block, Body, COMPACT_BOUNDARY, Compaction, Flags, Message, PreservedSegment, Record,
 };
@@ -10,7 +10,13 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::{Compacted, Job, Part, Plan, Refusal, restore};
-use crate::{event::NoticeLevel, instructions, meter, opening, session::Opening, window::Undo};
+use crate::{
+    event::NoticeLevel,
+    instructions::{self, Sheet},
+    opening,
+    session::{Opening, Session},
+    window::Undo,
+};
 
 /// What a compaction adds to the transcript, and the thread it makes.
 struct Group {
@@ -18,6 +24,21 @@ struct Group {
     /// The boundary, the summary, and what comes with it.
     messages: Vec<Arc<Message>>,
     thread: Vec<Arc<Message>>,
+}
+
+/// Which instructions the conversation knows. Rendering anew reads them anew; a compaction that is not carried through, or
+/// is dropped on the way, leaves them as they were.
+struct Known<'a> {
+    session: &'a Session,
+    sheet: Option<Sheet>,
+}
+
+impl Drop for Known<'_> {
+    fn drop(&mut self) {
+        if let Some(sheet) = self.sheet.take() {
+            *self.session.instructions() = sheet;
+        }
+    }
 }
 
 /// What the context would be large after it.
@@ -34,7 +55,7 @@ pub(super) async fn commit(
 ) -> Result<(Compacted, Opening), Refusal> {
     let session = job.session;
     session.shared.faults.reach("compaction: summary");
-    let sheet = session.instructions().clone();
+    let mut known = Known { session, sheet: Some(session.instructions().clone()) };
     let boundary = Uuid::now_v7();
     // What comes before is kept, and the cache with it.
     let renewed = match plan.part == Part::From {
@@ -56,7 +77,6 @@ pub(super) async fn commit(
     if after >= before {
         let text = format!("the summary would not be shorter: {before} tokens before it, {after} after it");
         if job.trigger != Trigger::Manual {
-            *session.instructions() = sheet;
             return Err(Refusal::Failed(text));
         }
         session.notice(job.turn, NoticeLevel::Warning, text);
@@ -100,7 +120,7 @@ pub(super) async fn commit(
             thread: std::mem::replace(&mut state.thread, group.thread),
             tip: state.tip,
             rendered: state.rendered.clone(),
-            sheet,
+            sheet: known.sheet.take().unwrap_or_default(),
         };
         state.tip = group.messages.last().map(|message| message.uuid);
         state.rendered = Some(opening.rendered.clone());
@@ -178,13 +198,12 @@ fn describe(
         }
         _ => None,
     };
-    let summary = group.messages.get(1);
-    let tokens = meter::of_message(job.session, &job.opening.spec);
     let compaction = Compaction {
         trigger: if job.trigger == Trigger::Manual { "manual" } else { "auto" }.to_owned(),
         pre_tokens: before,
         post_tokens: Some(after),
-        summary_tokens: summary.map(|summary| tokens(summary)),
+        // By the measure of whoever checks it later, which knows nothing of what was learnt about this model.
+        summary_tokens: Some(estimate::tokens_of_text(&plan.message)),
         compacted_message_uuid: plan.summarised.end.checked_sub(1).and_then(|at| old.get(at)).map(|m| m.uuid),
         pre_compact_discovered_tools: late_tools(job.opening),
         preserved_segment: segment,
@@ -215,8 +234,10 @@ fn detail(plan: &Plan, before: u64, after: u64) -> String {
     if let Some(score) = plan.score {
         text.push_str(&format!("; {:.0} of 9 sections", score * 9.0));
     }
-    if !plan.kept.is_empty() {
-        text.push_str(&format!("; {} messages stay as they are", plan.kept.len()));
+    match plan.kept.len() {
+        0 => {}
+        1 => text.push_str("; 1 message stays as it is"),
+        count => text.push_str(&format!("; {count} messages stay as they are")),
     }
     text
 }

@@ -18,18 +18,19 @@ use crate::{
 const SUMMARY_TOKENS: u64 = 20_000;
 
 /// How often the oldest rounds are left out of a request that is too long.
-const MOST_DROPS: u32 = 3;
+pub(super) const MOST_DROPS: u32 = 3;
 
 /// A summary is text; whoever calls tools instead is told so, once.
 const ROUNDS: u32 = 2;
 
-/// A summary of these messages of the thread.
+/// A summary of these messages of the thread. At most so often the oldest rounds are left out.
 pub(super) async fn ask(
     job: &Job<'_>,
     thread: &[Arc<Message>],
     part: Range<usize>,
     which: Part,
     instructions: Option<&str>,
+    most_drops: u32,
 ) -> Result<Summary, Refusal> {
     // What follows is summarised in sight of what stays before it; what precedes, without what comes after.
     let sent = thread.get(..part.end).unwrap_or(thread);
@@ -41,7 +42,7 @@ pub(super) async fn ask(
         _ => Scope::Whole,
     };
     let directive = compact::directive(instructions, scope);
-    let first = fork(job, &mut messages, directive.clone()).await?;
+    let first = fork(job, &mut messages, directive.clone(), most_drops).await?;
     let first_read = Summary::parse(&first.text);
     let is_cut = first.stop == StopReason::MaxTokens;
     if let Ok(summary) = &first_read
@@ -60,8 +61,9 @@ pub(super) async fn ask(
     };
     job.session.notice(job.turn, NoticeLevel::Info, format!("the summary is asked for once more: {why}"));
     let again = format!("{directive}\n\n{}", compact::retry_directive(&missing));
-    let second = fork(job, &mut messages, again).await?;
-    let read = [Summary::parse(&second.text), first_read].into_iter().flatten();
+    let second = fork(job, &mut messages, again, most_drops).await?;
+    // Of two that are alike the later one counts: the first may have been cut off.
+    let read = [first_read, Summary::parse(&second.text)].into_iter().flatten();
     let best = read.max_by(|one, other| one.score().total_cmp(&other.score()));
     let Some(summary) = best else {
         return Err(Refusal::Failed("the model did not write a summary, twice".to_owned()));
@@ -79,6 +81,7 @@ async fn fork(
     job: &Job<'_>,
     messages: &mut Vec<RequestMessage>,
     directive: String,
+    most_drops: u32,
 ) -> Result<Ended, Refusal> {
     let mut drops = 0;
     loop {
@@ -102,7 +105,7 @@ async fn fork(
             ForkError::Model(ModelError::TooLong { over_by, .. }) => *over_by,
             error => return Err(Refusal::Failed(error.to_string())),
         };
-        let shorter = compact::without_oldest(messages, over_by).filter(|_| drops < MOST_DROPS);
+        let shorter = compact::without_oldest(messages, over_by).filter(|_| drops < most_drops);
         let Some(shorter) = shorter else {
             return Err(Refusal::TooLong(format!(
                 "it is too long to be summarised, even without its oldest part ({error}); rewind to an earlier message, \

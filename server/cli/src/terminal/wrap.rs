@@ -71,6 +71,20 @@ impl Wrap {
     }
 }
 
+/// Lines that end where they are, no wider than the screen: what is broken goes on below its own beginning.
+pub fn wrapped(text: &str, columns: usize) -> String {
+    let mut wrap = Wrap::new(columns);
+    let mut shown = String::with_capacity(text.len());
+    for (at, line) in text.lines().enumerate() {
+        if at > 0 {
+            shown.push('\n');
+        }
+        line.chars().for_each(|c| wrap.push(c, &mut shown));
+        wrap.end_line(&mut shown);
+    }
+    shown
+}
+
 fn is_list_marker(word: &str) -> bool {
     let number = word.strip_suffix(['.', ')']);
     matches!(word, "-" | "*" | "+")
@@ -126,5 +140,17 @@ mod tests {
                   on so
             "]],
         );
+    }
+
+    #[test]
+    fn whole_texts_keep_their_lines() {
+        let text = "Heading\n\n  1. one item that is long\n     and its facts\n";
+        expect![[r"
+            Heading
+
+              1. one item that
+                 is long
+                 and its facts"]]
+        .assert_eq(&wrapped(text, 20));
     }
 }

@@ -15,6 +15,8 @@ const ALL_FILES_TOKENS: u64 = 50_000;
 const SKILL_TOKENS: u64 = 5_000;
 const ALL_SKILLS_TOKENS: u64 = 25_000;
 
+const READ_BEFORE: &str = "You read this file before the summary: ";
+
 /// The files that were read last: the newest come first, and first to their share.
 pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attachment> {
     let mut share = Share { left: ALL_FILES_TOKENS, each: FILE_TOKENS, tokens };
@@ -29,9 +31,14 @@ pub fn restored(files: Vec<(PathBuf, String)>, tokens: Tokens<'_>) -> Vec<Attach
             }
             Fitting::Nothing => return None,
         };
-        Some(attachment("file", &format!("You read this file before the summary: {path}\n\n{text}{note}")))
+        Some(attachment("file", &format!("{READ_BEFORE}{path}\n\n{text}{note}")))
     });
     restored.collect()
+}
+
+/// The file that such an attachment shows.
+pub fn restored_path(attachment: &Attachment) -> Option<&str> {
+    attachment.text.lines().take(2).find_map(|line| line.strip_prefix(READ_BEFORE))
 }
 
 /// Name and text of each; the newest come first.

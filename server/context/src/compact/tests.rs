@@ -96,6 +96,7 @@ fn an_answer_without_a_summary_is_none() {
 fn the_message_that_stands_for_it_names_the_transcript() {
     let summary = Summary::parse("<summary>1. Request and Intent\nA parser.</summary>").unwrap();
     expect![[r#"
+        <conversation-summary>
         The conversation so far was replaced by this summary, because it did not fit any more.
 
         1. Request and Intent
@@ -104,10 +105,11 @@ fn the_message_that_stands_for_it_names_the_transcript() {
         Where a detail is missing (code, an error, what was said), the whole conversation is in this file, a JSON object on each line:
         /p/s.jsonl
 
-        Go on with the work from where it stopped, as if there had been no break: do not greet, do not repeat the summary, do not ask whether to go on."#]]
+        Go on with the work from where it stopped, as if there had been no break: do not greet, do not repeat the summary, do not ask whether to go on.
+        </conversation-summary>"#]]
     .assert_eq(&summary_text(&summary, Path::new("/p/s.jsonl"), Continue::AtOnce, Scope::Whole));
     let later = summary_text(&summary, Path::new("/p/s.jsonl"), Continue::OnPrompt, Scope::UpTo);
-    assert!(later.ends_with("/p/s.jsonl") && later.contains("What follows it"));
+    assert!(later.contains("/p/s.jsonl\n") && later.contains("What follows it"));
 }
 
 #[test]

@@ -103,22 +103,22 @@ fn each_stage_works_on_what_the_ones_before_it_left() {
         &switches,
         9_999,
         expect![[r#"
-        storage: 1 large result of one message went to the disk, 3751 freed, cache kept
-        snip: 3 old messages left the request; 3 are left out in all, 1830 freed, cache broken
-        microcompact: 2 old results emptied: the last response is long ago, 3934 freed, cache broken
-        7500 used, Open
-        user: 174 bytes
-        assistant: Bash t2
-        user: result t2: [Old tool result content cleared]
-        assistant: Bash t3
-        user: result t3: [Old tool result content cleared]
-        assistant: done
-        user: two
-        assistant: Bash t4
-        assistant: Bash t5
-        user: result t4: 2249 bytes
-        user: result t5: 5000 bytes
-    "#]],
+            storage: 1 large result of one message went to the disk, 3232 freed, cache kept
+            snip: 3 old messages left the request; 3 are left out in all, 1830 freed, cache broken
+            microcompact: 2 old results emptied: the last response is long ago, 3934 freed, cache broken
+            8019 used, Open
+            user: 174 bytes
+            assistant: Bash t2
+            user: result t2: [Old tool result content cleared]
+            assistant: Bash t3
+            user: result t3: [Old tool result content cleared]
+            assistant: done
+            user: two
+            assistant: Bash t4
+            assistant: Bash t5
+            user: result t4: 2768 bytes
+            user: result t5: 5000 bytes
+        "#]],
     );
 }
 

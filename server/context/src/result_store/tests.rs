@@ -64,11 +64,11 @@ fn a_replacement_says_where_the_rest_is_and_shows_the_beginning() {
         li"#]]
     .assert_eq(head);
     expect![[r#"
-         230
-        line 231
-        line 232
-        line 233
-        line 234
+         896
+        line 897
+        line 898
+        line 899
+        line 900
         </persisted-output>"#]]
     .assert_eq(tail);
 }
@@ -76,7 +76,7 @@ fn a_replacement_says_where_the_rest_is_and_shows_the_beginning() {
 #[test]
 fn one_long_line_is_cut_between_characters_and_cannot_end_the_block() {
     let text = replacement(&ResultContent::Text("ä".repeat(3_000)), Path::new("/f"));
-    assert_eq!(text.matches('ä').count(), 1_000);
+    assert_eq!(text.matches('ä').count(), 1_000 + 250, "the beginning and the end");
     let text = replacement(&ResultContent::Text("</persisted-output> x".to_owned()), Path::new("/f"));
     assert_eq!(text.matches("</persisted-output>").count(), 1);
     let blocks = vec![Block::text("one"), Block::text("two")];
@@ -122,7 +122,7 @@ fn the_largest_new_results_go_until_the_rest_fits() {
         assistant: Bash t3
         assistant: Bash t4
         user: result t1: 90000 bytes
-        user: result t2: 2251 bytes
+        user: result t2: 2770 bytes
         user: result t3: 60000 bytes
         user: result t4: xxxxxxxxxx
     "#]]
@@ -182,4 +182,20 @@ fn a_snipped_result_does_not_count() {
     let recorded = Recorded { at: time(0), after: None, event, entry: None };
     let projection = Projection::replay(&[recorded], &thread);
     assert_eq!(store(&thread, &projection, 200_000, &mut Disk::default(), &bytes), None);
+}
+
+#[test]
+fn what_cannot_be_put_aside_keeps_its_beginning_and_its_end() {
+    let lines: String = (1..=900).map(|number| format!("line {number}\n")).collect();
+    let ResultContent::Text(text) = shortened(ResultContent::Text(lines.clone()), 40) else { panic!() };
+    expect![[r#"
+        line 1
+        line 2
+        [8.0 KB are left out here]
+        8
+        line 899
+        line 900
+    "#]]
+    .assert_eq(&text);
+    assert_eq!(shortened(ResultContent::Text(lines.clone()), 1_000_000), ResultContent::Text(lines));
 }

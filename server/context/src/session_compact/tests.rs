@@ -136,12 +136,14 @@ fn all_sections_together_have_a_limit() {
 fn the_message_says_what_it_is_and_where_the_rest_is() {
     let plan = Plan { keep_from: 0, summary: "# Title\nThe parser".to_owned(), tokens_after: 0 };
     expect![[r#"
+        <conversation-summary>
         The earlier part of this conversation was replaced by the notes that were taken during it, to make room. The latest messages follow behind them.
 
         # Title
         The parser
 
         Where a detail is missing (code, an error, what was said), the whole conversation is in this file, a JSON object on each line:
-        /s.jsonl"#]]
+        /s.jsonl
+        </conversation-summary>"#]]
     .assert_eq(&summary_text(&plan, Path::new("/s.jsonl"), Continue::OnPrompt));
 }

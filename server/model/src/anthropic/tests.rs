@@ -181,7 +181,7 @@ async fn the_context_is_managed_from_claude_4_on() {
     {
         assert!(!supported(model), "{model}");
     }
-    assert!(!provider.supports("claude-sonnet-4-5").cache_edits);
+    assert!(provider.supports("claude-sonnet-4-5").cache_edits);
 }
 
 #[tokio::test]

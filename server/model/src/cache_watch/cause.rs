@@ -72,6 +72,16 @@ pub enum Cause {
     Unknown,
 }
 
+/// How the words for [`Cause::Expired`] end.
+const EXPIRED: &str = "what was cached expired";
+
+impl Cause {
+    /// Whether these words, of a cause or of a break, say that nothing but time has passed.
+    pub fn is_expiry(words: &str) -> bool {
+        words.ends_with(EXPIRED)
+    }
+}
+
 impl fmt::Display for Break {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expected, read, cause, .. } = self;
@@ -108,11 +118,7 @@ impl fmt::Display for Cause {
                 write!(out, "the conversation was cut before message {}", index + 1)
             }
             Self::Expired { idle } => {
-                write!(
-                    out,
-                    "nothing was sent for {} minutes, and what was cached expired",
-                    idle.as_secs() / 60
-                )
+                write!(out, "nothing was sent for {} minutes, and {EXPIRED}", idle.as_secs() / 60)
             }
             Self::Unknown => write!(out, "the request begins as before; the provider no longer had it"),
         }

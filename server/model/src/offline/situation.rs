@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use memory::dates::find_date;
 use serde_json::Value;
 
+use super::summary;
 use crate::Request;
 
 #[derive(Debug, Default)]
@@ -108,6 +109,10 @@ impl Situation {
         let mut typed = String::new();
         for block in content {
             match block {
+                Block::Text { text } if summary::stands_in(text) && !self.question.is_empty() => {}
+                Block::Text { text } if summary::stands_in(text) => {
+                    self.question = summary::last_request(text).unwrap_or_default();
+                }
                 Block::Text { text } => {
                     let own = without_reminders(text, |reminder| self.reminders.push(reminder.to_owned()));
                     typed.push_str(&own);

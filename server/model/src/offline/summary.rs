@@ -33,6 +33,19 @@ pub(super) fn answer(request: &Request) -> Option<String> {
     })
 }
 
+/// Whether a text of the user's side was not typed, but stands for messages that are no longer sent.
+pub(super) fn stands_in(text: &str) -> bool {
+    const MARKS: [&str; 3] =
+        ["<conversation-summary>", "<collapsed-messages", "[Left out here to make room:"];
+    MARKS.iter().any(|mark| text.starts_with(mark))
+}
+
+/// What the user asked for last, as far as the summary says.
+pub(super) fn last_request(text: &str) -> Option<String> {
+    let items = earlier::read(text)?.items(5);
+    items.last().map(|item| item.trim_start_matches(['-', ' ']).trim().to_owned())
+}
+
 enum Kind {
     Whole,
     Span,

@@ -5,11 +5,13 @@
 //! thinking what the model thinks
 //! tool Read {"file_path": "<workspace>/a.txt"}
 //! truncated Write {"file_path": "<wo
+//! summary what stands in each of the nine sections
+//! applied [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2}]
 //! stop=max_tokens
-//! fault=529 · fault=cut:3 · fault=finish:3 · fault=garbled:2 · fault=stall:2
+//! fault=529 · fault=400:what the provider says · fault=cut:3 · fault=finish:3 · fault=garbled:2 · fault=stall:2
 //! ```
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model_server::{Reply, ReplyBlock};
 
@@ -22,6 +24,7 @@ pub fn reply(body: &str) -> Reply {
     let mut text = String::new();
     let mut stop = None;
     let mut faults = Vec::new();
+    let mut applied = None;
     for line in body.lines() {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let block = match word {
@@ -33,6 +36,11 @@ pub fn reply(body: &str) -> Reply {
             "truncated" => {
                 let (name, input) = rest.split_once(' ').unwrap_or((rest, ""));
                 ReplyBlock::TruncatedToolUse { name: name.to_owned(), input_json: input.to_owned() }
+            }
+            "summary" => ReplyBlock::Text(summary(rest)),
+            "applied" => {
+                applied = Some(serde_json::from_str(rest).unwrap_or_else(|error| panic!("{line}: {error}")));
+                continue;
             }
             "thinking" => ReplyBlock::Thinking { thinking: rest.to_owned(), signature: "signed".to_owned() },
             _ => {
@@ -55,7 +63,27 @@ pub fn reply(body: &str) -> Reply {
     if let Some(reason) = stop {
         reply = reply.stop_reason(&reason);
     }
+    if let Some(edits) = applied {
+        reply = reply.applied_edits(edits);
+    }
     faults.iter().fold(reply, |reply, fault| with_fault(reply, fault))
+}
+
+/// What a model writes that was asked to summarise a conversation.
+fn summary(text: &str) -> String {
+    let titles = [
+        "Request and Intent",
+        "Key Concepts",
+        "Files and Code",
+        "Errors and Fixes",
+        "Problem Solving",
+        "All User Messages",
+        "Pending Tasks",
+        "Current Work",
+        "Next Step",
+    ];
+    let sections = titles.iter().enumerate().map(|(at, title)| format!("{}. {title}\n{text}\n", at + 1));
+    format!("<analysis>\nthoughts\n</analysis>\n<summary>\n{}</summary>", sections.collect::<String>())
 }
 
 fn with_fault(reply: Reply, fault: &str) -> Reply {
@@ -63,6 +91,10 @@ fn with_fault(reply: Reply, fault: &str) -> Reply {
         return Reply::status(status).header("retry-after", "0");
     }
     let (kind, count) = fault.split_once(':').unwrap_or((fault, "2"));
+    if let Ok(status) = kind.parse() {
+        let error = json!({ "type": "invalid_request_error", "message": count });
+        return Reply::status(status).body(&json!({ "type": "error", "error": error }).to_string());
+    }
     let count = count.parse().unwrap_or_else(|error| panic!("fault={fault}: {error}"));
     match kind {
         "cut" => reply.cut_after_events(count),

@@ -367,3 +367,17 @@ fn a_summary_is_bounded_however_long_the_conversation_is() {
         text = whole(next);
     }
 }
+
+#[test]
+fn what_stands_for_messages_is_no_question() {
+    let summary = answer(&request(conversation(), &format!("{SUMMARY_TAG}\nSummarise."))).unwrap();
+    let stands_in = format!("<conversation-summary>\n{summary}\n</conversation-summary>");
+    let question = |messages: Vec<RequestMessage>| {
+        let asked = Request { messages, ..request(Vec::new(), "") };
+        crate::offline::situation::Situation::of(&asked).question
+    };
+    assert_eq!(question(vec![user(&stands_in), user("and now?")]), "and now?");
+    // Behind a compaction in the middle of a turn, nothing else is there.
+    assert!(!question(vec![user(&stands_in)]).is_empty());
+    assert_eq!(question(vec![user("[Left out here to make room: 3 earlier messages]"), user("so?")]), "so?");
+}

@@ -1,0 +1,94 @@
+//! Long tool results: they go to a file of the session, and the conversation has their beginning and where the rest is.
+
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use context::{Entry, Event, Shelf, event::layer, result_store};
+use conversation::ResultContent;
+
+use crate::{event::NoticeLevel, files, session::Session, turn::TurnHandle};
+
+/// Nothing is larger than 100,000 tokens; for texts of tools that bound themselves, in characters.
+const LARGEST_RESULT_CHARS: usize = 300_000;
+
+/// Where long results are kept whole: `<project dir>/<session>/tool-results/<call>.txt`.
+pub(crate) struct ResultFiles<'a> {
+    pub session: &'a Session,
+}
+
+impl Shelf for ResultFiles<'_> {
+    fn keep(&mut self, tool_use_id: &str, content: &ResultContent) -> Option<PathBuf> {
+        let (bytes, extension) = match content {
+            ResultContent::Text(text) => (text.as_bytes().to_vec(), "txt"),
+            ResultContent::Blocks(blocks) => (serde_json::to_vec(blocks).ok()?, "json"),
+        };
+        let folder = self.session.results_dir();
+        let path = folder.join(format!("{}.{extension}", file_name(tool_use_id)));
+        match write_once(&folder, &path, &bytes) {
+            Ok(()) => Some(path),
+            Err(error) => {
+                let text = format!(
+                    "a long tool result could not be put aside ({}: {error}); it is shortened",
+                    path.display()
+                );
+                self.session.notice(None, NoticeLevel::Warning, text);
+                None
+            }
+        }
+    }
+}
+
+/// Ids come from models and servers; a name must not lead anywhere.
+pub(crate) fn file_name(tool_use_id: &str) -> String {
+    let safe = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let name: String = tool_use_id.chars().map(|it| if safe(it) { it } else { '_' }).take(120).collect();
+    if name.is_empty() { "result".to_owned() } else { name }
+}
+
+/// What is there already is used again: it was written for the same call.
+fn write_once(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    files::create_private_dir(folder)?;
+    let mut file = match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let written = file.write_all(bytes);
+    if written.is_err() {
+        fs::remove_file(path)?;
+    }
+    written
+}
+
+/// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
+pub(crate) fn shelved(handle: &TurnHandle, tool: &str, id: &str, content: ResultContent) -> ResultContent {
+    let (session, tokens) = (&handle.session, handle.tokens());
+    let settings = session.shared.settings(&session.cwd).settings;
+    let features = settings.features(&session.shared.environment);
+    let own = features.tool_result_limits.get(tool).copied();
+    // What bounds itself is still held to what any result may be.
+    let limit = result_store::limit_of(tool, own).unwrap_or(LARGEST_RESULT_CHARS);
+    let is_over = result_store::length_of(&content) > limit;
+    if !is_over && result_store::largest_result(&content, &tokens).is_none() {
+        return content;
+    }
+    let kept = if features.tool_result_storage { (ResultFiles { session }).keep(id, &content) } else { None };
+    let Some(path) = kept else { return result_store::shortened(content, limit) };
+    let instead = ResultContent::Text(result_store::replacement(&content, &path));
+    let entry = Entry {
+        layer: layer::STORAGE.to_owned(),
+        detail: format!("a large result of {tool} went to the disk"),
+        messages: 1,
+        tokens_freed: result_store::tokens_of(&content, &tokens)
+            .saturating_sub(result_store::tokens_of(&instead, &tokens)),
+        cache_kept: true,
+        original: Some(path.display().to_string()),
+    };
+    // The conversation never has it whole: there is nothing for the projection to do.
+    session.decide(Some(&handle.id), Event::Remark, Some(entry));
+    instead
+}
