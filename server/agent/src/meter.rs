@@ -96,11 +96,6 @@ pub(crate) fn of_message(session: &Session, spec: &ModelSpec) -> impl Fn(&Messag
     move |message| calibration.tokens(&model, &Composition::of_message(message))
 }
 
-pub(crate) fn of_text(session: &Session, spec: &ModelSpec) -> impl Fn(&str) -> u64 + use<> {
-    let (calibration, model) = learnt(session, spec);
-    move |text| calibration.tokens(&model, &Composition::of_text(text))
-}
-
 pub(crate) fn of_blocks(session: &Session, spec: &ModelSpec, blocks: &[Block]) -> u64 {
     let (calibration, model) = learnt(session, spec);
     calibration.tokens(&model, &Composition::of_blocks(blocks))

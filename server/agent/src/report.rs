@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
+use context::{estimate, tokenizer};
 use conversation::{Block, Body, CostState, Message, ModelCost, ResultContent, Usage};
+use model::ModelSpec;
+use serde::Serialize;
 
 use crate::{
     meter, recall,
@@ -87,17 +90,18 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
     let name = wanted.as_deref().or(rendered.as_ref().map(|rendered| rendered.model.as_str()));
     let models = session.shared.models(&settings);
     let (spec, _) = models.resolve(name).map_err(|error| AgentError::Invalid(error.to_string()))?;
-    let used = meter::used(session, rendered.as_ref(), &spec);
-    let text = meter::of_text(session, &spec);
+    let counter = Counter::new(session, &spec, &thread);
     let mut parts = Vec::new();
     if let Some(rendered) = &rendered {
-        parts.push(("system", rendered.system.iter().map(|block| text(&block.text)).sum()));
-        parts.push(("tools", meter::of_json(session, &spec, &&*rendered.tools)));
-        parts.push(("instructions", meter::of_blocks(session, &spec, &rendered.context)));
+        parts.push(("system", rendered.system.iter().map(|block| counter.text(&block.text)).sum()));
+        parts.push(("tools", counter.json(&&*rendered.tools)));
+        parts.push(("instructions", counter.blocks(&rendered.context)));
     }
-    parts.extend(messages_by_kind(&projection.view(&thread), |blocks| {
-        meter::of_blocks(session, &spec, blocks)
-    }));
+    parts.extend(messages_by_kind(&projection.view(&thread), |blocks| counter.blocks(blocks)));
+    let used = match counter {
+        Counter::Learnt { .. } => meter::used(session, rendered.as_ref(), &spec),
+        Counter::Exact => parts.iter().map(|(_, tokens)| tokens).sum(),
+    };
     let mut parts = scaled(parts, used);
     parts.push(("free".to_owned(), spec.context_window.saturating_sub(used)));
     let budget = meter::budget(session, &settings, &spec);
@@ -115,6 +119,54 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
         can_uncompact: state.window.undo.is_some(),
         sources: sources(&state.cost),
     })
+}
+
+/// How the parts of a report are counted.
+enum Counter<'a> {
+    /// By what the model's usage has taught.
+    Learnt { session: &'a Session, spec: &'a ModelSpec },
+    /// Nothing was reported yet: by a vocabulary.
+    Exact,
+}
+
+impl<'a> Counter<'a> {
+    fn new(session: &'a Session, spec: &'a ModelSpec, thread: &[Arc<Message>]) -> Self {
+        let is_reported = |message: &Arc<Message>| matches!(&message.body, Body::Assistant { usage: Some(usage), .. } if usage.context_tokens() > 0);
+        // Of an empty conversation nobody wants to know it that well.
+        let learnt = thread.is_empty() || thread.iter().any(is_reported);
+        if learnt { Self::Learnt { session, spec } } else { Self::Exact }
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        match self {
+            Self::Learnt { session, spec } => meter::of_blocks(session, spec, &[Block::text(text)]),
+            Self::Exact => tokenizer::count(text),
+        }
+    }
+
+    fn json(&self, value: &impl Serialize) -> u64 {
+        match self {
+            Self::Learnt { session, spec } => meter::of_json(session, spec, value),
+            Self::Exact => tokenizer::count(&serde_json::to_string(value).unwrap_or_default()),
+        }
+    }
+
+    fn blocks(&self, blocks: &[Block]) -> u64 {
+        match self {
+            Self::Learnt { session, spec } => meter::of_blocks(session, spec, blocks),
+            Self::Exact => blocks.iter().map(|block| self.block(block)).sum(),
+        }
+    }
+
+    fn block(&self, block: &Block) -> u64 {
+        match block {
+            Block::Text { text } => self.text(text),
+            Block::Image { .. } | Block::Document { .. } => {
+                estimate::tokens_of_blocks(std::slice::from_ref(block))
+            }
+            other => self.json(other),
+        }
+    }
 }
 
 /// The provider says how much all of it is; how it is divided is an estimate.

@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +13,9 @@ use crate::{event::NoticeLevel, files, session::Session, turn::TurnHandle};
 
 /// Nothing is larger than 100,000 tokens; for texts of tools that bound themselves, in characters.
 const LARGEST_RESULT_CHARS: usize = 300_000;
+
+/// Results whose calls have the same id.
+const MOST_NAMESAKES: usize = 10_000;
 
 /// Where long results are kept whole: `<project dir>/<session>/tool-results/<call>.txt`.
 pub(crate) struct ResultFiles<'a> {
@@ -27,13 +29,12 @@ impl Shelf for ResultFiles<'_> {
             ResultContent::Blocks(blocks) => (serde_json::to_vec(blocks).ok()?, "json"),
         };
         let folder = self.session.results_dir();
-        let path = folder.join(format!("{}.{extension}", file_name(tool_use_id)));
-        match write_once(&folder, &path, &bytes) {
-            Ok(()) => Some(path),
+        match write_once(&folder, &file_name(tool_use_id), extension, &bytes) {
+            Ok(path) => Some(path),
             Err(error) => {
                 let text = format!(
                     "a long tool result could not be put aside ({}: {error}); it is shortened",
-                    path.display()
+                    folder.display()
                 );
                 self.session.notice(None, NoticeLevel::Warning, text);
                 None
@@ -49,19 +50,23 @@ pub(crate) fn file_name(tool_use_id: &str) -> String {
     if name.is_empty() { "result".to_owned() } else { name }
 }
 
-/// What is there already is used again: it was written for the same call.
-fn write_once(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Whole or not at all. What is there already is used again if it is the same: some servers number the calls of each
+/// response anew, and then another name is found.
+fn write_once(folder: &Path, name: &str, extension: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     files::create_private_dir(folder)?;
-    let mut file = match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let written = file.write_all(bytes);
-    if written.is_err() {
-        fs::remove_file(path)?;
+    let mut file = tempfile::Builder::new().prefix(".result").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    for number in 1..=MOST_NAMESAKES {
+        let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        let path = folder.join(format!("{name}.{extension}"));
+        match file.persist_noclobber(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => return Err(error.error),
+            Err(_) if fs::read(&path)? == bytes => return Ok(path),
+            Err(error) => file = error.file,
+        }
     }
-    written
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many results of this name"))
 }
 
 /// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
@@ -91,4 +96,28 @@ pub(crate) fn shelved(handle: &TurnHandle, tool: &str, id: &str, content: Result
     // The conversation never has it whole: there is nothing for the projection to do.
     session.decide(Some(&handle.id), Event::Remark, Some(entry));
     instead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_written_once_and_another_one_of_the_same_name_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |text: &str| write_once(folder.path(), "call_0", "txt", text.as_bytes()).unwrap();
+        let first = write("one");
+        assert_eq!(write("one"), first);
+        let second = write("two");
+        assert_eq!(second.file_name().unwrap(), "call_0-2.txt");
+        assert_eq!((fs::read(first).unwrap(), fs::read(second).unwrap()), (b"one".to_vec(), b"two".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn names_lead_nowhere() {
+        assert_eq!(file_name("../../etc/passwd"), "______etc_passwd");
+        assert_eq!(file_name(""), "result");
+        assert_eq!(file_name("toolu_01-a"), "toolu_01-a");
+    }
 }

@@ -37,6 +37,11 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Whether something was learnt about the model.
+    pub fn knows(&self, model: &str) -> bool {
+        self.models.contains_key(model)
+    }
+
     pub fn tokens(&self, model: &str, composition: &Composition) -> u64 {
         let text: f64 = match self.models.get(model) {
             Some(factors) => factors.weigh(composition).iter().sum(),
