@@ -131,9 +131,8 @@ enum Counter<'a> {
 
 impl<'a> Counter<'a> {
     fn new(session: &'a Session, spec: &'a ModelSpec, thread: &[Arc<Message>]) -> Self {
-        let is_reported = |message: &Arc<Message>| matches!(&message.body, Body::Assistant { usage: Some(usage), .. } if usage.context_tokens() > 0);
         // Of an empty conversation nobody wants to know it that well.
-        let learnt = thread.is_empty() || thread.iter().any(is_reported);
+        let learnt = thread.is_empty() || session.state().window.calibration.knows(&spec.id());
         if learnt { Self::Learnt { session, spec } } else { Self::Exact }
     }
 

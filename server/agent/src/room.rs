@@ -286,10 +286,7 @@ async fn counted(turn: &Turn) -> Option<u64> {
     if let Some(counted) = turn.opening.provider.count(&request).await {
         return Some(counted);
     }
-    let reported = turn.session.state().thread.iter().any(|message| {
-        matches!(&message.body, Body::Assistant { usage: Some(usage), .. } if usage.context_tokens() > 0)
-    });
-    if reported {
+    if turn.session.state().window.calibration.knows(&turn.opening.spec.id()) {
         return None;
     }
     let mut text: String = request.system.iter().map(|block| block.text.as_str()).collect();
