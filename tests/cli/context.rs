@@ -137,7 +137,7 @@ async fn a_compaction_of_its_own_accord_is_told_in_two_lines() {
     let run = program.run_with(&["chat"], b"1\n2\n3\n4\n5\nend it\n").await;
     expect![[r#"
         · the conversation is being compacted
-        ◦ context, full: a summary stands in for # messages: # tokens before, # after; # of # sections; # messages stay as they are; cache broken
+        ◦ context, full: a summary stands in for # messages: # tokens before, # after; # of # sections; # message stays as it is; cache broken
     "#]].assert_eq(&without_numbers(&run.stderr));
     assert!(run.stdout.ends_with("The end.\n"));
     program.finish();

@@ -105,6 +105,7 @@ async fn the_doctor_says_what_is_there_and_what_to_do() {
         ok    caches         0 KB of copies of changed files
         ok    indexes        0 project folders are indexed
         ok    repairs        none so far
+        ok    prompt cache   it was never broken by surprise in the newest 0 sessions
         ok    working memory 0 readings known; 0 of 0 were answered with a word"#]]
     .assert_eq(&lines.join("\n"));
     let json = program.run(&["doctor", "--json"]).await;

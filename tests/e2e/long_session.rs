@@ -45,7 +45,7 @@ async fn a_large_result_that_goes_to_the_disk_is_in_the_ledger() {
     let turn = harness.client.turn(&session, "count").await;
     let shown = turn.of_kind("context");
     assert_eq!(shown.len(), 1, "{}", turn.events());
-    assert_eq!((&shown[0]["layer"], &shown[0]["cacheKept"]), (&json!("storage"), &json!(true)));
+    assert_eq!((&shown[0]["layer"], &shown[0]["cache"]), (&json!("storage"), &json!("kept")));
 
     let params = json!({ "sessionId": session });
     let report = harness.client.request("reverie/context/report", params).await.unwrap();

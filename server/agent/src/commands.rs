@@ -251,7 +251,7 @@ fn snip(session: &Arc<Session>) -> Result<String, AgentError> {
     };
     let said = change.entry.as_ref().map(|entry| entry.detail.clone()).unwrap_or_default();
     session.decide(None, change.event, change.entry);
-    Ok(format!("Left out: {said}. The history still has it."))
+    Ok(format!("Done: {said}. The history still has them."))
 }
 
 fn uncompact(session: &Arc<Session>) -> Result<String, AgentError> {
@@ -342,7 +342,7 @@ fn context(session: &Session) -> Result<String, AgentError> {
         "{} of {} tokens used ({share:.1} %{level}); {} % left until compaction: {}.\n\n",
         report.used, report.window, report.percent_left, report.next_step
     );
-    for (name, tokens) in &report.parts {
+    for (name, tokens) in report.parts.iter().filter(|(_, tokens)| *tokens > 0) {
         let _infallible = writeln!(text, "- {name}: {tokens}");
     }
     if !report.ledger.is_empty() {

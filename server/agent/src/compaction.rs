@@ -283,7 +283,8 @@ impl Job<'_> {
     }
 }
 
-/// Because the user says so.
+/// Because the user says so. Is not dropped on the way: it looks itself whether it was cancelled, and never between what
+/// belongs together.
 pub(crate) async fn by_request(
     session: &Arc<Session>,
     turn: Option<&TurnId>,
@@ -291,8 +292,9 @@ pub(crate) async fn by_request(
     cancel: &CancellationToken,
 ) -> Result<Compacted, Refusal> {
     let settings = session.shared.settings(&session.cwd).settings;
+    let opening = cancel.run_until_cancelled(opening::current(session, &settings)).await;
     let opening =
-        opening::current(session, &settings).await.map_err(|error| Refusal::Impossible(error.to_string()))?;
+        opening.ok_or(Refusal::Cancelled)?.map_err(|error| Refusal::Impossible(error.to_string()))?;
     let job = Job {
         session,
         turn,
@@ -302,8 +304,7 @@ pub(crate) async fn by_request(
         then: Continue::OnPrompt,
         cancel,
     };
-    let run = cancel.run_until_cancelled(job.run(asked));
-    let (compacted, _) = run.await.unwrap_or(Err(Refusal::Cancelled))?;
+    let (compacted, _) = job.run(asked).await?;
     Ok(compacted)
 }
 

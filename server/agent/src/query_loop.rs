@@ -71,6 +71,8 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
                 return turn.end(TurnStop::Cancelled);
             }
             turn.continuations = 0;
+            // The turn has come further: what is too long now is another request.
+            turn.reacted = false;
             continue;
         }
         recall::count_citations(&turn.session, &said(&response));

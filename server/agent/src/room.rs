@@ -315,6 +315,7 @@ pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, T
     if matches!(error, ModelError::MediaTooLarge { .. }) && drop_large_media(turn) {
         return Ok(true);
     }
+    guard_against_loops(turn)?;
     let before = turn.session.state().tip;
     compact_itself(turn, Trigger::Reactive).await?;
     Ok(turn.session.state().tip != before)

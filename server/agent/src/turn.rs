@@ -44,7 +44,7 @@ pub(crate) struct Turn {
     pub usage: Usage,
     /// What the user's messages bring to mind.
     pub recalls: Vec<Recall>,
-    /// What was done once because a request was too long.
+    /// What can be done once about a request that is too long was done.
     pub reacted: bool,
     /// Spans that are being summarised.
     pub collapsing: HashSet<(Uuid, Uuid)>,

@@ -121,9 +121,13 @@ impl Agent {
         let compacting = self.turns.spawn(async move {
             session.shared.faults.reach("compact");
             let stop = alone.cancel.clone();
+            let mut running = std::pin::pin!(compaction::by_request(&session, None, asked, &stop));
             let outcome = tokio::select! {
-                outcome = compaction::by_request(&session, None, asked, &stop) => outcome,
-                () = cancel.cancelled() => Err(Refusal::Cancelled),
+                outcome = &mut running => outcome,
+                () = cancel.cancelled() => {
+                    stop.cancel();
+                    running.await
+                }
             };
             drop(alone);
             outcome

@@ -1,10 +1,16 @@
 //! A compaction that is stopped leaves the conversation as it was.
 
+use std::sync::{Mutex, mpsc};
+
 use serde_json::{Value, json};
-use testkit::model_server::{Gate, Reply};
+use testkit::{
+    fixture::Fixture,
+    lsp_client::ClientOptions,
+    model_server::{Gate, ModelServer, Reply},
+};
 
 use super::{EAGER, TURNS_TO_TEN, start, summary, talk};
-use crate::harness::{Harness, assert_extends};
+use crate::harness::{Harness, assert_extends, connect_with, trust};
 
 /// How the user stops it.
 type Stop = fn(&Harness, &str, i64, &Value);
@@ -70,6 +76,50 @@ async fn a_turn_that_is_stopped_while_it_compacts_ends_and_the_conversation_stay
         goes_on_from(&harness, &session, &before.body).await;
         harness.finish().await;
     }
+}
+
+/// The instructions are read anew for what follows a summary. If that is not to be, they count as unread.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compaction_that_is_stopped_at_the_last_moment_has_read_nothing_anew() {
+    let fixture = Fixture::new("//- CLAUDE.md\nTabs, never spaces.\n");
+    trust(&fixture);
+    let model = ModelServer::start().await;
+    let (reached, at_opening) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let faults = lsp::Faults::new(move |point| {
+        // The first one is that of the first turn; then nobody holds the gate any more.
+        if point == "opening" && reached.send(()).is_ok() {
+            wait.lock().unwrap().recv().unwrap_or_default();
+        }
+    });
+    let client = connect_with(&fixture, &fixture.environment(&model.url()), faults);
+    for ignored in ["$/progress", "window/logMessage"] {
+        client.ignore(ignored);
+    }
+    client.initialize(&ClientOptions::new(&fixture.workspace)).await;
+    let harness = Harness { client, model, fixture };
+    go.send(()).unwrap();
+    let session = talk(&harness, 3).await;
+    let before = harness.model.main_requests().pop().unwrap();
+    at_opening.recv().unwrap();
+
+    harness.fixture.write("CLAUDE.md", "Spaces, never tabs.\n");
+    harness.model.reply_to("compact", summary());
+    let (_, answer) =
+        harness.client.start_request("reverie/session/compact", json!({ "sessionId": session }));
+    let at_opening = tokio::task::spawn_blocking(move || at_opening.recv().map(|()| at_opening).unwrap());
+    drop(at_opening.await.unwrap());
+    harness.client.request("reverie/session/cancel", json!({ "sessionId": session })).await.unwrap();
+    go.send(()).unwrap();
+    let error = harness.client.answer(answer, "the compaction").await.unwrap_err();
+    assert!(error.message.contains("the conversation is as it was"), "{error:?}");
+
+    harness.model.reply(Reply::text("still here"));
+    let turn = harness.client.turn(&session, "are you there?").await;
+    assert!(turn.events().contains("CLAUDE.md changed on disk"), "{}", turn.events());
+    assert_extends(&before.body, &harness.model.main_requests().pop().unwrap().body);
+    harness.finish().await;
 }
 
 async fn goes_on_from(harness: &Harness, session: &str, before: &Value) {

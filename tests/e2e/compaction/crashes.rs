@@ -1,18 +1,17 @@
 //! Whatever a crash leaves of a compaction in the file: the session resumes as it was before it or as it is after it, byte
 //! for byte, and buys nothing twice.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use serde_json::{Value, json};
 use testkit::{
     fixture::Fixture,
     lsp_client::{ClientOptions, LspClient},
     model_server::{ModelServer, Reply},
-    prompt_block::{PromptBlock, Section, prompt_blocks},
 };
 
 use super::{EAGER, TURNS_TO_TEN, go_on, start_with_files, summary, talk, without_marks};
-use crate::harness::{Harness, connect_in_process};
+use crate::harness::{Harness, assert_extends, connect_in_process};
 
 /// What is asked after each resume.
 pub const QUESTION: &str = "what now?";
@@ -89,43 +88,48 @@ pub async fn ask_again(client: &LspClient, fixture: &Fixture, model: &ModelServe
 }
 
 /// Cuts the file at every place, and compares what is sent then with what was sent before and would be sent after.
-async fn survives_every_cut(harness: Harness, session: &str) {
+/// Returns the request after it.
+async fn survives_every_cut(harness: Harness, session: &str) -> Value {
     let Harness { client, model, fixture } = harness;
     client.ignore("context");
     client.ignore("notice");
     client.shutdown().await;
     let compacted = Compacted::read(&fixture, session);
     let path = fixture.transcript(session);
+    let sent_before = model.main_requests();
+    let bills_before = model.usages();
     model.program(|_| Reply::text("so it is"));
+    let cut_at = |end: usize| fs::write(&path, &compacted.bytes[..end]).unwrap();
 
-    // The last request before the compaction has its answer by now.
-    let at_boundary = |bytes: &[u8]| fs::write(&path, bytes).unwrap();
-    at_boundary(&compacted.bytes[..compacted.begins]);
+    cut_at(compacted.begins);
     let old = said(&resumed(&fixture, &model, session).await);
-    at_boundary(&compacted.bytes);
+    let left = bills_before.last().expect("a request was answered");
+    let bill = *model.usages().last().unwrap();
+    assert!(bill.read >= left.read + left.written_5m, "{bill:?} after {left:?}");
+    cut_at(compacted.bytes.len());
     let new = said(&resumed(&fixture, &model, session).await);
     assert_ne!(old, new);
-    let known: u64 = prompt_blocks(&new)
-        .iter()
-        .filter(|block| matches!(block.section, Section::Tool | Section::System))
-        .map(PromptBlock::tokens)
-        .sum();
-    for cut in compacted.cuts() {
-        at_boundary(&compacted.bytes[..cut]);
+    for request in sent_before {
+        let is_new = request.body["messages"].to_string().contains("What there is to say.");
+        assert_extends(&request.body, if is_new { &new } else { &old });
+    }
+    for (number, cut) in compacted.cuts().into_iter().enumerate() {
+        cut_at(cut);
         let sent = said(&resumed(&fixture, &model, session).await);
         // The last line break is no part of what is said.
         let (wanted, which) = if cut + 1 >= compacted.ends { (&new, "new") } else { (&old, "old") };
-        assert_eq!(
-            &sent, wanted,
-            "cut at {cut} of {}..{}: not the {which} one",
-            compacted.begins, compacted.ends
-        );
+        let place = format!("cut at {cut} of {}..{}", compacted.begins, compacted.ends);
+        assert_eq!(&sent, wanted, "{place}: not the {which} one");
+        // The cache has seen all of it: the one before was the same request.
         let bill = *model.usages().last().unwrap();
-        assert!(bill.read >= known, "cut at {cut}: {bill:?}");
-        // The cache has seen all of it: the one before is the same request.
-        assert!(bill.written_5m + bill.written_1h == 0, "cut at {cut}: bought twice: {bill:?}");
+        assert!(bill.written_5m + bill.written_1h == 0, "{place}: bought twice: {bill:?}");
+        if number % 4 == 0 {
+            // What was left of the compaction does not come back later.
+            assert_extends(&sent, &resumed(&fixture, &model, session).await);
+        }
     }
     model.finish();
+    new
 }
 
 const FILES: &str = "//- a.txt\none\n//- b.txt\ntwo\n";
@@ -158,7 +162,12 @@ async fn a_partial_compaction_is_there_or_not() {
         harness.model.reply_to("compact", summary());
         let params = json!({ "sessionId": session, "mode": mode, "messageUuid": at });
         harness.client.request("reverie/session/compact", params).await.unwrap();
-        survives_every_cut(harness, &session).await;
+        let early = Arc::clone(&harness.model.main_requests()[1]);
+        let new = survives_every_cut(harness, &session).await;
+        if mode == "from" {
+            // What comes before it stays, and with it what the cache has.
+            assert_extends(&early.body, &new);
+        }
     }
 }
 

@@ -126,6 +126,24 @@ async fn a_summary_that_is_not_shorter_is_not_taken() {
     harness.finish().await;
 }
 
+/// Whoever asks for it gets it all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_that_is_not_shorter_is_taken_with_a_warning_by_request() {
+    let harness = start("{}").await;
+    let session = harness.client.new_session().await;
+    harness.model.reply(Reply::text("yes"));
+    harness.client.turn(&session, "no").await;
+    harness.model.reply_to("compact", summary());
+    let turn = harness.client.turn(&session, "/compact").await;
+    expect![[r#"
+        notice warning the summary would not be shorter: … tokens before it, … after it
+        context full a summary stands in for 2 messages: … tokens before, … after; 9 of 9 sections
+        text "The conversation was compacted (full): … tokens before, … after. /uncompact takes it back until the next prompt; the transcript has everything."
+        turnEnd endTurn
+    "#]].assert_eq(&told(&turn));
+    harness.finish().await;
+}
+
 /// Whoever reads the same five files again after each compaction fills the window again at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_that_is_full_again_at_once_stops_and_names_what_fills_it() {

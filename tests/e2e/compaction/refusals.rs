@@ -127,3 +127,17 @@ async fn a_compaction_can_be_taken_back_until_the_next_request() {
     "#]].assert_eq(&turn.events());
     harness.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_compaction_cannot_be_taken_back_after_a_restart() {
+    let harness = start("{}").await;
+    harness.client.ignore("context");
+    let session = talk(&harness, 3).await;
+    harness.model.reply_to("compact", summary());
+    compact(&harness, &session).await.unwrap();
+    let harness = harness.restart(&session).await;
+    let params = json!({ "sessionId": session });
+    let error = harness.client.request("reverie/session/uncompact", params).await.unwrap_err();
+    assert!(error.message.contains("there is no compaction to take back"), "{error:?}");
+    harness.finish().await;
+}

@@ -1,12 +1,22 @@
 //! A request that is too long is held back from the user: compacted once, sent again once, and only then an error.
 
+use std::sync::LazyLock;
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 use testkit::model_server::{RecordedRequest, Reply};
 
-use super::{compact, report, roles, start, summary, talk, told, too_long, too_long_by_some};
+use super::{
+    compact, report, roles, start, start_with_files, summary, talk, told, too_long, too_long_by_some,
+};
 
 const WITHOUT_A_GAP: &str = "prompt is too long";
+
+/// Nothing is compacted before a request was too long.
+const REACTIVE: &str = r#"{ "reverie": { "features": { "reactiveOnly": true } } }"#;
+
+static FILE: LazyLock<String> =
+    LazyLock::new(|| format!("//- a.txt\n{}", "a line with some words in it\n".repeat(900)));
 
 async fn is_compacted_and_sent_again(refusal: Reply, expected: Expect) {
     let harness = start("{}").await;
@@ -194,5 +204,44 @@ async fn where_no_summary_fits_what_came_last_is_kept_before_what_came_first_is_
         2 3 4 5
         3 4 5"#]]
     .assert_eq(&asked.join("\n"));
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_turn_is_compacted_as_often_as_it_has_to_be() {
+    let harness = start_with_files(REACTIVE, &FILE).await;
+    let session = talk(&harness, 3).await;
+    let read = |offset: usize| {
+        let input = json!({ "file_path": harness.text_path("a.txt"), "offset": offset, "limit": 90 });
+        Reply::text("words ".repeat(200)).and_tool("Read", input)
+    };
+    for stretch in 0..2 {
+        harness.model.reply(Reply::status(413));
+        harness.model.reply_to("compact", summary());
+        for round in 0..4 {
+            harness.model.reply(read(1 + 100 * (4 * stretch + round)));
+        }
+    }
+    harness.model.reply(Reply::text("all read"));
+    let turn = harness.client.turn(&session, "read on and on").await;
+    assert_eq!((turn.stop_reason(), turn.count("context")), ("endTurn", 2), "{}", told(&turn));
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_is_too_long_again_and_again_stops_and_names_what_fills_it() {
+    let harness = start_with_files(REACTIVE, &FILE).await;
+    let session = talk(&harness, 3).await;
+    let path = harness.text_path("a.txt");
+    harness.model.always("compact", summary());
+    let mut requests = 0;
+    harness.model.program(move |_| {
+        requests += 1;
+        let input = json!({ "file_path": path, "offset": requests });
+        if requests % 2 == 1 { Reply::status(413) } else { Reply::tool("Read", input) }
+    });
+    let turn = harness.client.turn(&session, "read it all").await;
+    assert_eq!((turn.stop_reason(), turn.count("context")), ("blocked", 3), "{}", told(&turn));
+    assert!(turn.events().contains("The largest things in it: Read"), "{}", turn.events());
     harness.finish().await;
 }

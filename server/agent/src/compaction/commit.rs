@@ -26,8 +26,8 @@ struct Group {
     thread: Vec<Arc<Message>>,
 }
 
-/// Which instructions the conversation knows. Rendering anew reads them anew; a compaction that is not carried through, or
-/// is dropped on the way, leaves them as they were.
+/// Which instructions the conversation knows. Rendering anew reads them anew; a compaction that is not carried through
+/// leaves them as they were.
 struct Known<'a> {
     session: &'a Session,
     sheet: Option<Sheet>,
@@ -68,6 +68,9 @@ pub(super) async fn commit(
     };
     let opening = renewed.as_ref().map_or_else(|| job.opening.clone(), |(opening, _)| opening.clone());
     let mut restored = restore::attachments(job, thread, &plan).await;
+    if job.cancel.is_cancelled() {
+        return Err(Refusal::Cancelled);
+    }
     let mut group = assemble(job, thread, &plan, &restored, boundary);
     let mut after = opening.size(session, &group.thread);
     // Files that fill up again what was freed are better read when they are needed.
@@ -204,7 +207,8 @@ fn describe(
     let compaction = Compaction {
         trigger: if job.trigger == Trigger::Manual { "manual" } else { "auto" }.to_owned(),
         pre_tokens: before,
-        post_tokens: Some(after),
+        // One that is no gain was the user's wish.
+        post_tokens: Some(after).filter(|after| *after < before),
         // By the measure of whoever checks it later, which knows nothing of what was learnt about this model.
         summary_tokens: Some(estimate::tokens_of_text(&plan.message)),
         compacted_message_uuid: plan.summarised.end.checked_sub(1).and_then(|at| old.get(at)).map(|m| m.uuid),

@@ -108,7 +108,7 @@ fn the_schema_describes_the_file() {
               "format": "uint8",
               "minimum": 1,
               "maximum": 100,
-              "description": "Compacts at this percentage of the window instead of shortly before it is full.",
+              "description": "Compacts at this percentage of the usable window instead of shortly before it is full.",
               "default": null
             },
             "autoMemoryEnabled": {
@@ -493,7 +493,7 @@ fn the_schema_describes_the_file() {
                 },
                 "snip": {
                   "type": "boolean",
-                  "description": "Old messages are cut out of the middle of a long conversation.",
+                  "description": "The oldest messages of a long conversation are left out of what is sent; the history keeps them.",
                   "default": false
                 },
                 "microcompactTime": {
@@ -523,7 +523,7 @@ fn the_schema_describes_the_file() {
                 },
                 "collapse": {
                   "type": "boolean",
-                  "description": "Parts of a long conversation are shown folded; nothing is lost.",
+                  "description": "Summaries stand for old parts of a long conversation, which can be unfolded; the history keeps everything.",
                   "default": false
                 },
                 "sessionMemory": {
