@@ -142,7 +142,10 @@ impl Run {
         for told in ["context", "notice", "usage"] {
             client.ignore(told);
         }
-        client.request(method, params).await.map_err(|error| format!("refused: {}\n", error.message))
+        client
+            .request(method, params)
+            .await
+            .map_err(|error| without_counts(&format!("refused: {}\n", error.message)))
     }
 
     /// Of the K-th prompt of the scenario, commands not counted.
@@ -182,4 +185,15 @@ pub(super) fn without_counts(text: &str) -> String {
     }
     shown.pop();
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_tokens_are_left_out_and_small_numbers_stay() {
+        let detail = "12 messages: 23456 tokens before, 1234 after; 9 of 9 sections";
+        assert_eq!(without_counts(detail), "12 messages: … tokens before, … after; 9 of 9 sections");
+    }
 }
