@@ -13,6 +13,8 @@ use crate::kind::Composition;
 
 /// How far a factor may be from 1 before anything is known: a third, give or take.
 const UNKNOWN: f64 = 0.35 * 0.35;
+/// Of JSON, whose estimate is meant to be too large rather than too small: what a mixture gets wrong is mostly its fault.
+const UNKNOWN_JSON: f64 = 0.7 * 0.7;
 /// As sure as a factor can get: what is talked about changes, and what it weighs with it.
 const SUREST: f64 = 0.03 * 0.03;
 /// How much two texts of one kind differ.
@@ -59,7 +61,7 @@ impl Calibration {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Factors {
     code: Factor,
@@ -82,6 +84,13 @@ struct Factor {
 impl Default for Factor {
     fn default() -> Self {
         Self { value: 1.0, variance: UNKNOWN, doubted: None }
+    }
+}
+
+impl Default for Factors {
+    fn default() -> Self {
+        let json = Factor { variance: UNKNOWN_JSON, ..Factor::default() };
+        Self { json, code: Factor::default(), prose: Factor::default(), cjk: Factor::default() }
     }
 }
 
