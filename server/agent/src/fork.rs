@@ -14,6 +14,7 @@ use model::{ContextEdits, ModelError, QuerySource, Request, retry::Backoff};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    event::AgentEvent,
     session::{Opening, Session},
     stream,
     tool_round::Call,
@@ -128,6 +129,11 @@ impl Fork<'_> {
             };
             let Some(delay) = backoff.next_delay(&error) else { return Err(ForkError::Model(error)) };
             tracing::warn!(session = %self.session.id, source = self.source.as_str(), %error, "a fork's request is repeated");
+            // Somebody waits for it.
+            if self.source == QuerySource::Compact {
+                let (attempt, reason) = (backoff.attempt(), error.to_string());
+                self.session.emit(None, AgentEvent::Retry { attempt, delay, reason, discard: false });
+            }
             self.cancel.run_until_cancelled(tokio::time::sleep(delay)).await.ok_or(ForkError::Cancelled)?;
         }
     }

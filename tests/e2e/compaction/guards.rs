@@ -96,6 +96,8 @@ async fn a_compaction_sits_out_a_few_overloads_and_gives_up_with_words() {
     let turn = harness.client.turn(&session, "hello").await;
     expect![[r#"
         notice info the conversation is being compacted
+        retry 1 anthropic is overloaded (…): Overloaded
+        retry 2 anthropic had an error of its own (…): Internal server error
         notice warning the conversation could not be compacted: the API key was refused by http://….0.0.1:… (…): invalid x-api-key; set ANTHROPIC_API_KEY to a valid key (or ANTHROPIC_AUTH_TOKEN to a valid token) and start again
         text "it goes on"
         turnEnd endTurn
