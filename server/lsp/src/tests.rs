@@ -57,7 +57,10 @@ async fn initialize_says_what_the_server_can_do() {
                 "reverie.tasks.list",
                 "reverie.tasks.stop",
                 "reverie.doctor",
-                "reverie.context.report"
+                "reverie.context.report",
+                "reverie.context.original",
+                "reverie.session.compact",
+                "reverie.session.uncompact"
               ]
             },
             "workspace": {
@@ -110,6 +113,10 @@ async fn initialize_says_what_the_server_can_do() {
                   "reverie/tasks/list",
                   "reverie/tasks/stop",
                   "reverie/context/report",
+                  "reverie/context/original",
+                  "reverie/context/layout",
+                  "reverie/session/compact",
+                  "reverie/session/uncompact",
                   "reverie/models/list",
                   "reverie/settings/get",
                   "reverie/doctor"
