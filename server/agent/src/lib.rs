@@ -19,6 +19,7 @@ mod git;
 mod history;
 mod instructions;
 mod layout;
+mod loops;
 mod memories;
 mod meter;
 mod opening;

@@ -4,13 +4,10 @@
 use std::sync::Arc;
 
 use context::{
-    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches,
-    budget::Compaction,
-    compact::{self, Continue},
-    event::Trigger,
-    prepare,
+    CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches, budget::Compaction, compact::Continue,
+    event::Trigger, prepare,
 };
-use conversation::{Block, Body, Message};
+use conversation::{Block, Body};
 use jiff::Timestamp;
 use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
 use settings::{Features, Settings};
@@ -19,16 +16,11 @@ use crate::{
     collapse,
     compaction::{self, Compact, Job, Mode, Refusal},
     event::{NoticeLevel, TurnEnd, TurnStop},
-    meter, query_loop,
+    loops, meter, query_loop,
     results::ResultFiles,
     session::{Opening, Session},
     turn::Turn,
 };
-
-/// Full again within so many rounds of a compaction …
-const REFILL_ROUNDS: u32 = 3;
-/// … and so often in a row: another compaction would not help.
-const MOST_REFILLS: u32 = 3;
 
 /// Results of old calls are cleared in the provider's cache above so many, down to so many.
 const CACHE_EDITS: CacheEdits = CacheEdits { over: 30, keep: 10 };
@@ -39,13 +31,13 @@ const MESSAGE_CHARS: usize = 200_000;
 /// Makes room for the next request, or ends the turn with what the user can do.
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     let mut gate = run_stages(turn);
-    turn.session.state().window.refills.rounds_since += 1;
+    turn.session.state().window.refills.round();
     if matches!(gate, Gate::CollapseNow { .. }) {
         collapse::commit(turn).await;
         gate = Gate::Open;
     }
     if gate == Gate::Compact {
-        guard_against_loops(turn)?;
+        loops::guard(turn)?;
         compact_itself(turn, Trigger::Auto).await?;
     }
     collapse::begin(turn);
@@ -175,7 +167,7 @@ async fn compact_itself(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd
     match job.run(Compact { mode: Mode::Auto, ..Compact::default() }).await {
         Ok((_, opening)) => {
             turn.opening = opening;
-            session.state().window.refills.rounds_since = 0;
+            session.state().window.refills.compacted();
             Ok(())
         }
         Err(Refusal::Cancelled) => Err(turn.end(TurnStop::Cancelled)),
@@ -183,68 +175,6 @@ async fn compact_itself(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd
             compaction::count_failure(&session, Some(&id), &refusal.to_string());
             Ok(())
         }
-    }
-}
-
-/// A conversation that is full again right after it was compacted, time and again, is stopped with words.
-fn guard_against_loops(turn: &Turn) -> Result<(), TurnEnd> {
-    let refills = {
-        let mut state = turn.session.state();
-        let compacted = state.thread.first().is_some_and(|first| first.compaction().is_some());
-        let refills = &mut state.window.refills;
-        refills.in_a_row =
-            if compacted && refills.rounds_since <= REFILL_ROUNDS { refills.in_a_row + 1 } else { 0 };
-        *refills
-    };
-    if refills.in_a_row < MOST_REFILLS {
-        return Ok(());
-    }
-    turn.session.state().window.refills.in_a_row = 0;
-    let thread = turn.session.state().thread.clone();
-    let tokens = meter::of_message(&turn.session, &turn.opening.spec);
-    let mut largest: Vec<(u64, String)> =
-        thread.iter().filter_map(|message| Some((tokens(message), what_is(&thread, message)?))).collect();
-    largest.sort_by(|one, other| other.cmp(one));
-    let largest: Vec<String> =
-        largest.into_iter().take(3).map(|(tokens, what)| format!("{what} ({tokens} tokens)")).collect();
-    let text = format!(
-        "stopped: the conversation is full again within {REFILL_ROUNDS} rounds of being compacted, {MOST_REFILLS} times \
-         in a row. The largest things in it: {}. Ask for a smaller part of them, or start a new session",
-        largest.join(", ")
-    );
-    turn.notice(NoticeLevel::Error, text);
-    Err(turn.end(TurnStop::Blocked))
-}
-
-/// What a large message is, in a few words.
-fn what_is(thread: &[Arc<Message>], message: &Message) -> Option<String> {
-    match &message.body {
-        Body::User { content } => {
-            let result = content.iter().find_map(|block| match block {
-                Block::ToolResult { tool_use_id, .. } => Some(tool_use_id),
-                _ => None,
-            });
-            let Some(id) = result else { return Some("a message".to_owned()) };
-            let call = thread.iter().filter_map(|it| match &it.body {
-                Body::Assistant { content, .. } => Some(content),
-                _ => None,
-            });
-            call.flatten().find_map(|block| match block {
-                Block::ToolUse { id: called, name, input } if called == id => {
-                    let of = ["file_path", "path", "command", "url"]
-                        .iter()
-                        .find_map(|key| input.get(*key)?.as_str());
-                    Some(format!("{name} {}", of.unwrap_or_default()).trim_end().to_owned())
-                }
-                _ => None,
-            })
-        }
-        Body::Attachment(attachment) => Some(match compact::restored_path(attachment) {
-            Some(path) => format!("what the summary came with of {path}"),
-            None => attachment.kind.clone(),
-        }),
-        Body::Assistant { .. } => Some("an answer".to_owned()),
-        Body::System { .. } => None,
     }
 }
 
@@ -312,7 +242,7 @@ pub(crate) async fn react(turn: &mut Turn, error: &ModelError) -> Result<bool, T
     if matches!(error, ModelError::MediaTooLarge { .. }) && drop_large_media(turn) {
         return Ok(true);
     }
-    guard_against_loops(turn)?;
+    loops::guard(turn)?;
     let before = turn.session.state().tip;
     compact_itself(turn, Trigger::Reactive).await?;
     Ok(turn.session.state().tip != before)

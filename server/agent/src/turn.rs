@@ -20,7 +20,9 @@ use crate::{
     attachments,
     collapse::Summaries,
     event::{AgentEvent, NoticeLevel, TurnEnd, TurnId, TurnStop},
-    instructions, meter, opening,
+    instructions,
+    loops::Refills,
+    meter, opening,
     recall::Recall,
     report,
     session::{Opening, Session, default_mode, surroundings},
@@ -88,7 +90,11 @@ impl Turn {
             }
         }
         instructions::look_for_changes(&session, &id);
-        session.state().turn_cost_usd = 0.0;
+        {
+            let mut state = session.state();
+            state.turn_cost_usd = 0.0;
+            state.window.refills = Refills::default();
+        }
         ask_for_trust(&session, &id, &loaded.trust);
         session.shell.surround(surroundings(&session.shared, &loaded.settings, &session.id, &session.cwd));
         let policy = policy(&session, &loaded);

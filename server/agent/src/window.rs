@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::{
     event::{AgentEvent, TurnId},
     instructions::Sheet,
+    loops::Refills,
     session::{Rendered, Session, State},
     store,
 };
@@ -41,7 +42,7 @@ pub(crate) struct Window {
     pub refused: Vec<Field>,
     /// Automatic compactions that failed, in a row.
     pub failures: u32,
-    /// Rounds since the last automatic compaction, and how often it came again at once.
+    /// Whether compactions help.
     pub refills: Refills,
     /// The way back from the last compaction, until the next request.
     pub undo: Option<Undo>,
@@ -51,13 +52,6 @@ pub(crate) struct Window {
     pub todos: Option<Vec<Todo>>,
     /// The session was brought back from its transcript.
     pub resumed: bool,
-}
-
-/// A conversation that is full again as soon as it was compacted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Refills {
-    pub rounds_since: u32,
-    pub in_a_row: u32,
 }
 
 /// The conversation as it was before a compaction.

@@ -1,8 +1,11 @@
 //! What keeps automatic compaction from doing harm: it gives up, says so, and says what the user can do.
 
 use expect_test::expect;
-use serde_json::json;
-use testkit::model_server::{RecordedRequest, Reply};
+use serde_json::{Value, json};
+use testkit::{
+    lsp_client::Answer,
+    model_server::{RecordedRequest, Reply},
+};
 
 use super::{
     EAGER, TURNS_TO_TEN, go_on, report, roles, start, start_with_files, summary, talk, told, without_figures,
@@ -29,6 +32,8 @@ async fn fewer_than_ten_messages_are_never_compacted_by_themselves() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
     let harness = start(EAGER).await;
+    let leave_it = |_: &Value| Answer::Result(json!({ "answer": "Leave it at that" }));
+    harness.client.on_request("reverie/user/ask", leave_it);
     let session = talk(&harness, TURNS_TO_TEN).await;
     let mut events = String::new();
     for number in 0..3 {
@@ -47,10 +52,11 @@ async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
         turnEnd endTurn
         notice info the conversation is being compacted
         notice warning the conversation could not be compacted: anthropic refused the request (…): the request is not valid
-        notice error 3 compactions have failed in a row: none is tried by itself in this session any more. /compact tries again
+        notice error 3 compactions have failed in a row: none is tried by itself in this session any more; /compact tries again
         text "it goes on"
         turnEnd endTurn
     "#]].assert_eq(&events);
+    harness.client.wait_until_asked("reverie/user/ask", 1).await;
     // Nothing more is tried by itself, and the meter says so.
     go_on(&harness, &session, 2).await;
     assert_eq!(harness.model.requests_of("compact").len(), 3);
@@ -64,6 +70,26 @@ async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
     harness.model.reply_to("compact", summary());
     go_on(&harness, &session, 1).await;
     assert_eq!(harness.model.requests_of("compact").len(), 5);
+    harness.client.ignore("notice");
+    harness.client.ignore("context");
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_three_failures_the_user_may_have_it_tried_again() {
+    let harness = start(EAGER).await;
+    harness.client.on_request("reverie/user/ask", |_| Answer::Result(json!({ "answer": "Try again" })));
+    let session = talk(&harness, TURNS_TO_TEN).await;
+    for _ in 0..3 {
+        harness.model.reply_to("compact", Reply::status(400));
+        go_on(&harness, &session, 1).await;
+    }
+    harness.client.wait_until_asked("reverie/user/ask", 1).await;
+    // The answer is on its way.
+    while report(&harness, &session).await["nextStep"] != "compaction before the next request" {}
+    harness.model.reply_to("compact", summary());
+    go_on(&harness, &session, 1).await;
+    assert_eq!(harness.model.requests_of("compact").len(), 4);
     harness.client.ignore("notice");
     harness.client.ignore("context");
     harness.finish().await;
@@ -169,7 +195,7 @@ async fn a_conversation_that_is_full_again_at_once_stops_and_names_what_fills_it
     assert_eq!(last["level"], "error");
     let text =
         last["text"].as_str().unwrap().replace(harness.fixture.workspace.to_str().unwrap(), "<workspace>");
-    expect!["stopped: the conversation is full again within 3 rounds of being compacted, 3 times in a row. The largest things in it: Read <workspace>/file_5.txt (… tokens), Read <workspace>/file_4.txt (… tokens), what the summary came with of <workspace>/file_5.txt (… tokens). Ask for a smaller part of them, or start a new session"].assert_eq(&without_figures(&text));
+    expect!["stopped: the same is looked at again after each compaction, and nothing is changed, 3 times in a row. The largest things in it: Read <workspace>/file_5.txt (… tokens), Read <workspace>/file_4.txt (… tokens), Read <workspace>/file_3.txt (… tokens). Ask for a smaller part of them, or start a new session"].assert_eq(&without_figures(&text));
     harness.finish().await;
 }
 
