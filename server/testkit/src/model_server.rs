@@ -19,7 +19,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::State,
+    extract::{DefaultBodyLimit, State},
     http::{HeaderMap, Uri},
     response::Response,
     routing::post,
@@ -152,6 +152,8 @@ impl ModelServer {
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count_tokens))
             .route("/v1/chat/completions", post(chat_completions))
+            // The request of a long conversation has megabytes.
+            .layer(DefaultBodyLimit::disable())
             .with_state(shared.clone());
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a TCP socket"));
         let task = tokio::spawn(async move { axum::serve(listener, router).await.expect("the server runs") });

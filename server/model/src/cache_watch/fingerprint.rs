@@ -2,7 +2,7 @@
 //!
 //! The hashes are kept in transcripts: see `fnv`.
 
-use conversation::{Block, Role};
+use conversation::{Block, ResultContent, Role};
 
 use crate::{Request, SystemBlock, ToolDefinition, anthropic, fnv::Fnv};
 
@@ -80,7 +80,16 @@ fn block_hash(role: Role, block: &Block) -> u32 {
         Role::User => b"u",
         Role::Assistant => b"a",
     });
-    hash.add_json(block);
+    match block {
+        Block::Text { text } => hash.add_text(text),
+        // Most of a conversation; the rest is short.
+        Block::ToolResult { tool_use_id, content: ResultContent::Text(text), is_error } => {
+            hash.add(if *is_error { b"e" } else { b"r" });
+            hash.add_text(tool_use_id);
+            hash.add_text(text);
+        }
+        block => hash.add_json(block),
+    }
     hash.short()
 }
 
@@ -90,7 +99,7 @@ fn block_text(block: &Block) -> &str {
         Block::Text { text } => text,
         Block::Thinking { thinking, .. } => thinking,
         Block::ToolUse { name, .. } => name,
-        Block::ToolResult { content: conversation::ResultContent::Text(text), .. } => text,
+        Block::ToolResult { content: ResultContent::Text(text), .. } => text,
         Block::ToolResult { .. } => "(result)",
         Block::Image { .. } => "(image)",
         Block::Document { .. } => "(document)",
