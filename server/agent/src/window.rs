@@ -82,7 +82,7 @@ impl Window {
                 window.todos = Some(store::todos(listed));
             } else if let Ok(event) = serde_json::from_value::<Recorded>(value) {
                 // Between turns the watch is not written again.
-                if event.entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+                if event.entry.as_ref().is_some_and(breaks_on_purpose) {
                     window.watch.announce();
                 }
                 window.events.push(event);
@@ -140,6 +140,12 @@ impl Window {
     }
 }
 
+/// Whether the next request finds less in the cache because of it. That a request has found less says nothing about
+/// the next one.
+fn breaks_on_purpose(entry: &Entry) -> bool {
+    !entry.cache_kept && entry.layer != CACHE
+}
+
 /// The list of things to do, in the form of who writes it.
 pub(crate) fn kept_todos(todos: &[Todo]) -> Value {
     let todo = |todo: &Todo| json!({ "content": todo.content, "status": todo.status, "activeForm": todo.active_form });
@@ -162,7 +168,7 @@ impl Session {
             let mut state = self.state();
             let recorded = state.recorded(event, entry.clone());
             let record = Record::Context(serde_json::to_value(&recorded).unwrap_or_default());
-            if entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+            if entry.as_ref().is_some_and(breaks_on_purpose) {
                 state.window.watch.announce();
             }
             state.window.push(recorded);
