@@ -47,6 +47,11 @@ pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     if gate == Gate::Compact {
         guard_against_loops(turn)?;
         compact_itself(turn, Trigger::Auto).await?;
+    } else if could_fit(turn) && too_large(turn).await.is_some() {
+        // The provider would only say so too.
+        turn.reacted = true;
+        guard_against_loops(turn)?;
+        compact_itself(turn, Trigger::Reactive).await?;
     }
     collapse::begin(turn);
     refuse_what_cannot_fit(turn).await
@@ -248,18 +253,38 @@ fn what_is(thread: &[Arc<Message>], message: &Message) -> Option<String> {
     }
 }
 
-/// "Beyond window − 3,000 a prompt that no layer can shrink is refused with what to do."
-async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
-    let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
-    let limit = budget.blocking_limit();
+/// Whether a compaction that nobody has tried yet could make the next request fit: what was not answered yet stays.
+fn could_fit(turn: &Turn) -> bool {
+    let features = turn.settings.features(&turn.session.shared.environment);
+    if turn.reacted || !features.reactive_compaction {
+        return false;
+    }
+    let thread = turn.session.state().thread.clone();
+    let said_before = compaction::unanswered(&thread);
+    let tokens = meter::of_message(&turn.session, &turn.opening.spec);
+    let stays: u64 = thread.iter().skip(said_before).map(|message| tokens(message)).sum();
+    said_before > 0 && meter::prefix_tokens(&turn.session, &turn.opening) + stays <= blocking_limit(turn)
+}
+
+fn blocking_limit(turn: &Turn) -> u64 {
+    meter::budget(&turn.session, &turn.settings, &turn.opening.spec).blocking_limit()
+}
+
+/// How large the next request would be, if that is too much.
+async fn too_large(turn: &Turn) -> Option<u64> {
+    let limit = blocking_limit(turn);
     let mut used = turn.opening.used(&turn.session);
     // No estimate is wrong by half.
     if used > limit && used < limit + limit / 2 {
         used = counted(turn).await.unwrap_or(used);
     }
-    if used <= limit {
-        return Ok(());
-    }
+    Some(used).filter(|used| *used > limit)
+}
+
+/// "Beyond window − 3,000 a prompt that no layer can shrink is refused with what to do."
+async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
+    let Some(used) = too_large(turn).await else { return Ok(()) };
+    let limit = blocking_limit(turn);
     let thread = turn.session.state().thread.clone();
     let said_before = compaction::unanswered(&thread);
     let before = thread.get(..said_before).unwrap_or_default();
