@@ -105,6 +105,11 @@ impl Window {
         self.events.push(recorded);
     }
 
+    /// What holds about the messages that stay, to be decided once more after this one.
+    pub fn carried(&self, thread: &[Arc<Message>], kept: &[Arc<Message>], after: Uuid) -> Vec<Recorded> {
+        context::event::carried(&self.events, thread, kept, after)
+    }
+
     /// Every change so far, oldest first.
     pub fn ledger(&self) -> Vec<(Timestamp, Entry)> {
         self.events.iter().filter_map(|it| Some((it.at, it.entry.clone()?))).collect()
