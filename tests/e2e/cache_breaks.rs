@@ -4,6 +4,7 @@
 use std::{fs, time::Duration};
 
 use expect_test::{Expect, expect};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use testkit::{
     lsp_client::Turn,
@@ -136,15 +137,47 @@ async fn mere_age_is_told_and_worries_no_doctor() {
     let harness = start("{}").await;
     let session = talk(&harness, TURNS).await;
     harness.model.advance_clock(Duration::from_secs(20 * 60));
-    let earlier = |record: &mut Value| {
+    let harness = with_records_changed(harness, &session, sent_before(20)).await;
+    let turn = next_turn(&harness, &session).await;
+    expect!["0 of … tokens were read from the prompt cache: nothing was sent for 20 minutes, and what was cached expired"].assert_eq(&breaks(&turn).join("\n"));
+    assert_eq!(prompt_cache_check(&harness).await["status"], "ok");
+    harness.finish().await;
+}
+
+/// Makes the last request one of so many minutes ago.
+fn sent_before(minutes: i64) -> impl FnMut(&mut Value) {
+    let earlier = Timestamp::now() - SignedDuration::from_mins(minutes);
+    move |record| {
         if let Some(at) = record.pointer_mut("/context/cacheWatch/at") {
-            *at = json!("2026-01-01T00:00:00Z");
+            *at = json!(earlier.to_string());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_more_than_an_hour_nobody_expects_a_cache() {
+    let harness = start("{}").await;
+    let session = talk(&harness, TURNS).await;
+    harness.model.advance_clock(Duration::from_secs(90 * 60));
+    let harness = with_records_changed(harness, &session, sent_before(90)).await;
+    assert_eq!(breaks(&next_turn(&harness, &session).await), [""; 0]);
+    harness.finish().await;
+}
+
+/// What was told once does not excuse what comes after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_break_right_after_the_first_is_told_too() {
+    let harness = start("{}").await;
+    let session = talk(&harness, TURNS).await;
+    let change = |record: &mut Value| {
+        if record["type"] == "reverie-prefix" {
+            append(&mut record["system"][0]["text"], " Or so.");
         }
     };
-    let harness = with_records_changed(harness, &session, earlier).await;
-    let turn = next_turn(&harness, &session).await;
-    expect!["0 of … tokens were read from the prompt cache: nothing was sent for … minutes, and what was cached expired"].assert_eq(&breaks(&turn).join("\n"));
-    assert_eq!(prompt_cache_check(&harness).await["status"], "ok");
+    let harness = with_records_changed(harness, &session, change).await;
+    assert_eq!(breaks(&next_turn(&harness, &session).await).len(), 1);
+    let harness = with_records_changed(harness, &session, change).await;
+    assert_eq!(breaks(&next_turn(&harness, &session).await).len(), 1);
     harness.finish().await;
 }
 

@@ -62,9 +62,16 @@ pub(crate) fn size(
         (state.window.calibration.clone(), state.window.projection.clone())
     };
     let model = spec.id();
-    let prefix = || rendered.map_or(0, |rendered| calibration.tokens(&model, &composition(rendered)));
-    let counted = estimate::calibrated_context_tokens(thread, &model, &calibration, prefix);
-    counted.saturating_sub(projection.freed_since(thread))
+    match estimate::context_tokens(thread, &model, &calibration) {
+        Some(counted) => counted.saturating_sub(projection.freed_since(thread)),
+        // Nobody counts what is not sent.
+        None => {
+            let view = projection.view(thread);
+            let sent: Composition = view.iter().map(|message| Composition::of_message(message)).sum();
+            let prefix = rendered.map(composition).unwrap_or_default();
+            calibration.tokens(&model, &prefix) + calibration.tokens(&model, &sent)
+        }
+    }
 }
 
 impl Opening {

@@ -32,10 +32,8 @@ impl Shelf for ResultFiles<'_> {
         match write_once(&folder, &file_name(tool_use_id), extension, &bytes) {
             Ok(path) => Some(path),
             Err(error) => {
-                let text = format!(
-                    "a long tool result could not be put aside ({}: {error}); it is shortened",
-                    folder.display()
-                );
+                let text =
+                    format!("a long tool result could not be put aside ({}: {error})", folder.display());
                 self.session.notice(None, NoticeLevel::Warning, text);
                 None
             }

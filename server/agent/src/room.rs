@@ -7,8 +7,8 @@ use context::{
     CacheEdits, Clear, Event, Gate, Prepared, Situation, Switches, budget::Compaction, compact::Continue,
     event::Trigger, prepare,
 };
-use conversation::{Block, Body};
-use jiff::Timestamp;
+use conversation::{Block, Body, Message};
+use jiff::{SignedDuration, Timestamp};
 use model::{ClearToolUses, ContextEdits, Field, Keep, ModelError};
 use settings::{Features, Settings};
 
@@ -25,23 +25,41 @@ use crate::{
 /// Results of old calls are cleared in the provider's cache above so many, down to so many.
 const CACHE_EDITS: CacheEdits = CacheEdits { over: 30, keep: 10 };
 
+/// After it no cache has anything.
+const PAUSE: SignedDuration = SignedDuration::from_hours(1);
+
 /// "Results of one user message together over 200,000 chars."
 const MESSAGE_CHARS: usize = 200_000;
 
 /// Makes room for the next request, or ends the turn with what the user can do.
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
+    note_pause(turn);
     let mut gate = run_stages(turn);
     turn.session.state().window.refills.round();
     if matches!(gate, Gate::CollapseNow { .. }) {
-        collapse::commit(turn).await;
-        gate = Gate::Open;
+        // Where no span could be summarised, compaction has to do it after all.
+        gate = if collapse::commit(turn).await { Gate::Open } else { Gate::Compact };
     }
     if gate == Gate::Compact {
         loops::guard(turn)?;
         compact_itself(turn, Trigger::Auto).await?;
+    } else if could_fit(turn) && too_large(turn).await.is_some() {
+        // The provider would only say so too.
+        turn.reacted = true;
+        loops::guard(turn)?;
+        compact_itself(turn, Trigger::Reactive).await?;
     }
     collapse::begin(turn);
     refuse_what_cannot_fit(turn).await
+}
+
+/// Once there was a pause, it stays so: what is left out then must not come back.
+fn note_pause(turn: &Turn) {
+    let mut state = turn.session.state();
+    let is_response = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
+    let last = state.thread.iter().rev().find(is_response).map(|message| message.timestamp);
+    let idle = last.map(|last| Timestamp::now().duration_since(last));
+    state.window.is_cold |= idle.is_some_and(|idle| idle > PAUSE);
 }
 
 /// The stages in their order; what they decided is written down and shown.
@@ -138,9 +156,11 @@ pub(crate) fn context_edits(session: &Session, opening: &Opening, settings: &Set
         matches!(&message.body, Body::Assistant { content, .. }
             if content.iter().any(|block| matches!(block, Block::Thinking { .. })))
     });
+    // After a pause the cache is cold, and old thoughts go for good.
+    let keep = if state.window.is_cold { Keep::Turns(1) } else { Keep::All };
     ContextEdits {
         clear_tool_uses: manages.then_some(clear),
-        clear_thinking: (manages && thinks && !refused(Field::ClearThinking)).then_some(Keep::All),
+        clear_thinking: (manages && thinks && !refused(Field::ClearThinking)).then_some(keep),
         cache_deletions,
     }
 }
@@ -178,25 +198,45 @@ async fn compact_itself(turn: &mut Turn, trigger: Trigger) -> Result<(), TurnEnd
     }
 }
 
-/// "Beyond window − 3,000 a prompt that no layer can shrink is refused with what to do."
-async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
-    let budget = meter::budget(&turn.session, &turn.settings, &turn.opening.spec);
-    let limit = budget.blocking_limit();
+/// Whether a compaction that nobody has tried yet could make the next request fit: what was not answered yet stays.
+fn could_fit(turn: &Turn) -> bool {
+    let features = turn.settings.features(&turn.session.shared.environment);
+    if turn.reacted || !features.reactive_compaction {
+        return false;
+    }
+    let thread = turn.session.state().thread.clone();
+    let said_before = compaction::unanswered(&thread);
+    let tokens = meter::of_message(&turn.session, &turn.opening.spec);
+    let stays: u64 = thread.iter().skip(said_before).map(|message| tokens(message)).sum();
+    said_before > 0 && meter::prefix_tokens(&turn.session, &turn.opening) + stays <= blocking_limit(turn)
+}
+
+fn blocking_limit(turn: &Turn) -> u64 {
+    meter::budget(&turn.session, &turn.settings, &turn.opening.spec).blocking_limit()
+}
+
+/// How large the next request would be, if that is too much.
+async fn too_large(turn: &Turn) -> Option<u64> {
+    let limit = blocking_limit(turn);
     let mut used = turn.opening.used(&turn.session);
     // No estimate is wrong by half.
     if used > limit && used < limit + limit / 2 {
         used = counted(turn).await.unwrap_or(used);
     }
-    if used <= limit {
-        return Ok(());
-    }
+    Some(used).filter(|used| *used > limit)
+}
+
+/// "Beyond window − 3,000 a prompt that no layer can shrink is refused with what to do."
+async fn refuse_what_cannot_fit(turn: &Turn) -> Result<(), TurnEnd> {
+    let Some(used) = too_large(turn).await else { return Ok(()) };
+    let limit = blocking_limit(turn);
     let thread = turn.session.state().thread.clone();
     let said_before = compaction::unanswered(&thread);
     let before = thread.get(..said_before).unwrap_or_default();
     let is_prompt = before.len() < thread.len() && turn.opening.size(&turn.session, before) <= limit;
     let what = if is_prompt {
-        "the prompt does not fit into the window, and was not taken; make it shorter, or name a file instead of pasting \
-         it"
+        "the prompt does not fit into the window, and was not taken; make it shorter, name a file instead of pasting it, \
+         or make room with /compact"
     } else {
         "the conversation fills the window; /compact makes room, rewinding to an earlier message does too, or start a \
          new session"

@@ -48,6 +48,8 @@ pub(crate) struct Window {
     pub undo: Option<Undo>,
     /// A summary that was shown, and not taken yet.
     pub preview: Option<crate::compaction::Preview>,
+    /// There was a pause of more than an hour.
+    pub is_cold: bool,
     /// The list of things to do when the conversation was last compacted.
     pub todos: Option<Vec<Todo>>,
     /// The session was brought back from its transcript.
@@ -76,7 +78,7 @@ impl Window {
                 window.todos = Some(store::todos(listed));
             } else if let Ok(event) = serde_json::from_value::<Recorded>(value) {
                 // Between turns the watch is not written again.
-                if event.entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+                if event.entry.as_ref().is_some_and(breaks_on_purpose) {
                     window.watch.announce();
                 }
                 window.events.push(event);
@@ -97,6 +99,11 @@ impl Window {
     pub fn push(&mut self, recorded: Recorded) {
         self.projection.apply(&recorded);
         self.events.push(recorded);
+    }
+
+    /// What holds about the messages that stay, to be decided once more after this one.
+    pub fn carried(&self, thread: &[Arc<Message>], kept: &[Arc<Message>], after: Uuid) -> Vec<Recorded> {
+        context::event::carried(&self.events, thread, kept, after)
     }
 
     /// Every change so far, oldest first.
@@ -134,6 +141,12 @@ impl Window {
     }
 }
 
+/// Whether the next request finds less in the cache because of it. That a request has found less says nothing about
+/// the next one.
+fn breaks_on_purpose(entry: &Entry) -> bool {
+    !entry.cache_kept && entry.layer != CACHE
+}
+
 /// The list of things to do, in the form of who writes it.
 pub(crate) fn kept_todos(todos: &[Todo]) -> Value {
     let todo = |todo: &Todo| json!({ "content": todo.content, "status": todo.status, "activeForm": todo.active_form });
@@ -156,7 +169,7 @@ impl Session {
             let mut state = self.state();
             let recorded = state.recorded(event, entry.clone());
             let record = Record::Context(serde_json::to_value(&recorded).unwrap_or_default());
-            if entry.as_ref().is_some_and(|entry| !entry.cache_kept) {
+            if entry.as_ref().is_some_and(breaks_on_purpose) {
                 state.window.watch.announce();
             }
             state.window.push(recorded);

@@ -24,50 +24,12 @@ pub fn tokens_of_blocks(blocks: &[Block]) -> u64 {
     blocks.iter().map(tokens_of_block).sum()
 }
 
-/// What stands in front of every conversation: system prompt, tools, first message.
-pub fn prefix_tokens<'a>(
-    system: impl IntoIterator<Item = &'a str>,
-    tools: &impl Serialize,
-    first_message: &[Block],
-) -> u64 {
-    let system: u64 = system.into_iter().map(tokens_of_text).sum();
-    system + tokens_of_json(tools) + tokens_of_blocks(first_message)
-}
-
-/// The size of the context, without the prefix as long as no response has reported a usage.
-pub fn context_tokens(thread: &[Arc<Message>]) -> u64 {
-    context_tokens_with_prefix(thread, || 0)
-}
-
-/// The size of the context. `prefix` is asked only when no response has reported a usage yet, which would
-/// contain it.
-pub fn context_tokens_with_prefix(thread: &[Arc<Message>], prefix: impl FnOnce() -> u64) -> u64 {
-    match Response::last_of(thread) {
-        Some(response) => {
-            let after = response.followers(thread);
-            response.usage.context_tokens() + after.into_iter().map(tokens_of_message).sum::<u64>()
-        }
-        None => prefix() + tokens_of_messages(thread),
-    }
-}
-
-/// The same, by what was learnt about the model.
-pub fn calibrated_context_tokens(
-    thread: &[Arc<Message>],
-    model: &str,
-    calibration: &Calibration,
-    prefix: impl FnOnce() -> u64,
-) -> u64 {
-    match Response::last_of(thread) {
-        Some(response) => {
-            let after = response.followers(thread).into_iter().map(Composition::of_message).sum();
-            response.usage.context_tokens() + calibration.tokens(model, &after)
-        }
-        None => {
-            let all = thread.iter().map(|message| Composition::of_message(message)).sum();
-            prefix() + calibration.tokens(model, &all)
-        }
-    }
+/// The size of the context: what the last response reported, and what came after it by what was learnt about the
+/// model. `None`: nothing was reported yet.
+pub fn context_tokens(thread: &[Arc<Message>], model: &str, calibration: &Calibration) -> Option<u64> {
+    let response = Response::last_of(thread)?;
+    let after = response.followers(thread).into_iter().map(Composition::of_message).sum();
+    Some(response.usage.context_tokens() + calibration.tokens(model, &after))
 }
 
 /// Something that was sent and came back with a number: what [`Calibration::learn`] is fed with after each
@@ -191,19 +153,6 @@ fn asked_with(usage: &Usage) -> u64 {
 
 fn is_boundary(message: &Message) -> bool {
     matches!(&message.body, Body::System { subtype, .. } if subtype == COMPACT_BOUNDARY)
-}
-
-/// Of what the model sees of the message.
-pub fn tokens_of_message(message: &Message) -> u64 {
-    match &message.body {
-        Body::User { content } | Body::Assistant { content, .. } => tokens_of_blocks(content),
-        Body::Attachment(attachment) => tokens_of_text(&attachment.text),
-        Body::System { .. } => 0,
-    }
-}
-
-fn tokens_of_messages(messages: &[Arc<Message>]) -> u64 {
-    messages.iter().map(|message| tokens_of_message(message)).sum()
 }
 
 fn tokens_of_block(block: &Block) -> u64 {

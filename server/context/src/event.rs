@@ -3,8 +3,9 @@
 //!
 //! "Stored as the exact text sent, and replayed": an event holds every word it puts into a request.
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
+use conversation::Message;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -93,6 +94,65 @@ pub enum Event {
     Compacted(CompactionRecord),
     /// Nothing but a line in the ledger.
     Remark,
+}
+
+impl Event {
+    /// What it says about these messages alone; `None` if that is nothing, or if it says nothing about messages.
+    fn about(&self, messages: &HashSet<Uuid>) -> Option<Self> {
+        let has = |message: &Uuid| messages.contains(message);
+        let these = |ids: &[Uuid]| some(ids.iter().copied().filter(has).collect());
+        let of_these =
+            |results: &[ResultRef]| some(results.iter().filter(|it| has(&it.message)).cloned().collect());
+        Some(match self {
+            Self::Stored { results } => {
+                let results = some(results.iter().filter(|it| has(&it.message)).cloned().collect())?;
+                Self::Stored { results }
+            }
+            Self::Snipped { removed, marker } => {
+                Self::Snipped { removed: these(removed)?, marker: marker.clone() }
+            }
+            Self::Cleared { results } => Self::Cleared { results: of_these(results)? },
+            Self::CacheEdits { deleted } => Self::CacheEdits { deleted: of_these(deleted)? },
+            Self::MediaDropped { messages } => Self::MediaDropped { messages: these(messages)? },
+            Self::Staged { first, last } | Self::Summarised { first, last, .. }
+                if has(first) && has(last) =>
+            {
+                self.clone()
+            }
+            // A part of a span has no summary.
+            Self::Collapsed { messages, .. } if messages.iter().all(has) => self.clone(),
+            Self::Notes { upto } if has(upto) => self.clone(),
+            Self::Staged { .. }
+            | Self::Summarised { .. }
+            | Self::Collapsed { .. }
+            | Self::Notes { .. }
+            | Self::Skill { .. }
+            | Self::Compacted(_)
+            | Self::Remark => return None,
+        })
+    }
+}
+
+/// What holds in a thread about messages that stay when it is cut short behind them: decided once more, after a message
+/// that stays too. In the ledger it is already.
+pub fn carried(
+    events: &[Recorded],
+    thread: &[Arc<Message>],
+    kept: &[Arc<Message>],
+    after: Uuid,
+) -> Vec<Recorded> {
+    let ids = |messages: &[Arc<Message>]| messages.iter().map(|message| message.uuid).collect::<HashSet<_>>();
+    let (thread, kept) = (ids(thread), ids(kept));
+    let holds = |recorded: &&Recorded| recorded.after.is_none_or(|after| thread.contains(&after));
+    let carry = |recorded: &Recorded| {
+        let event = recorded.event.about(&kept)?;
+        Some(Recorded { at: recorded.at, after: Some(after), event, entry: None })
+    };
+    events.iter().filter(holds).filter_map(carry).collect()
+}
+
+fn some<T>(items: Vec<T>) -> Option<Vec<T>> {
+    (!items.is_empty()).then_some(items)
 }
 
 /// One result of one message. Some servers number the calls of each response anew: the id alone names nothing.

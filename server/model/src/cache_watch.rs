@@ -26,6 +26,9 @@ use crate::{QuerySource, Request, SystemBlock, ToolDefinition};
 /// "5 min or 1 h": our breakpoints ask for the shorter one, which is also the default.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
+/// "Unless a break was announced (…, > 1 h idle)": after so long nobody expects anything to be there.
+const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
+
 /// "Falls below the expectation by more than 5 % and 2,000 tokens."
 const TOLERATED_SHARE: u64 = 20;
 const TOLERATED_TOKENS: u64 = 2_000;
@@ -85,6 +88,7 @@ impl CacheWatch {
         let known = self.known.take();
         let found = known
             .filter(|known| !announced && is_missed(known.expected, read))
+            .filter(|known| known.idle_before(&sent) <= FORGOTTEN)
             // Another provider, which does not count.
             .filter(|known| read + written > 0 || known.sent.print.model == sent.print.model)
             .map(|known| known.broken_by(&sent, read, now));
@@ -107,7 +111,7 @@ impl CacheWatch {
 
 impl Known {
     fn broken_by(&self, sent: &Sent, read: u64, now: Timestamp) -> Break {
-        let idle = Duration::try_from(sent.at.duration_since(self.sent.at)).unwrap_or_default();
+        let idle = self.idle_before(sent);
         let cause = if idle > LIFETIME {
             Cause::Expired { idle }
         } else {
@@ -115,6 +119,10 @@ impl Known {
         };
         let diff = diff::of(&cause, &self.sent, sent);
         Break { at: now, expected: self.expected, read, cause, diff }
+    }
+
+    fn idle_before(&self, next: &Sent) -> Duration {
+        Duration::try_from(next.at.duration_since(self.sent.at)).unwrap_or_default()
     }
 }
 

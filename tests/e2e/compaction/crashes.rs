@@ -10,7 +10,9 @@ use testkit::{
     model_server::{ModelServer, Reply},
 };
 
-use super::{EAGER, TURNS_TO_TEN, go_on, start_with_files, summary, talk, without_marks};
+use super::{
+    EAGER, TURNS_TO_TEN, go_on, next_messages, start, start_with_files, summary, talk, without_marks,
+};
 use crate::harness::{Harness, assert_extends, connect_in_process};
 
 /// What is asked after each resume.
@@ -169,6 +171,29 @@ async fn a_partial_compaction_is_there_or_not() {
             assert_extends(&early.body, &new);
         }
     }
+}
+
+/// The message after which it was decided is gone; what it was decided about is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_left_out_before_a_partial_compaction_stays_so_after_a_restart() {
+    let harness = start("{}").await;
+    let session = talk(&harness, 4).await;
+    let turn = harness.client.turn(&session, "/snip").await;
+    assert_eq!(turn.count("context"), 1, "{}", turn.events());
+    go_on(&harness, &session, 2).await;
+    let at = prompt_uuid(&harness.fixture, &session, "question 3");
+    harness.model.reply_to("compact", summary());
+    let params = json!({ "sessionId": session, "mode": "from", "messageUuid": at });
+    let answer = harness.client.request("reverie/session/compact", params).await.unwrap();
+    assert!(answer["tokensAfter"].as_u64() < answer["tokensBefore"].as_u64(), "{answer}");
+
+    let live = next_messages(&harness, &session, "and now?").await;
+    assert!(!live.to_string().contains("answer"), "{live}");
+    let harness = harness.restart(&session).await;
+    let resumed = next_messages(&harness, &session, "and then?").await;
+    let (live, resumed) = (live.as_array().unwrap(), resumed.as_array().unwrap());
+    assert_eq!(resumed[..live.len()], live[..]);
+    harness.finish().await;
 }
 
 /// The uuid of the message that the user began with these words.

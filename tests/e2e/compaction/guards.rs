@@ -1,7 +1,7 @@
 //! What keeps automatic compaction from doing harm: it gives up, says so, and says what the user can do.
 
 use expect_test::expect;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::{
     lsp_client::Answer,
     model_server::{RecordedRequest, Reply},
@@ -10,6 +10,8 @@ use testkit::{
 use super::{
     EAGER, TURNS_TO_TEN, go_on, report, roles, start, start_with_files, summary, talk, told, without_figures,
 };
+
+const ASK: &str = "reverie/user/ask";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fewer_than_ten_messages_are_never_compacted_by_themselves() {
@@ -32,8 +34,7 @@ async fn fewer_than_ten_messages_are_never_compacted_by_themselves() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
     let harness = start(EAGER).await;
-    let leave_it = |_: &Value| Answer::Result(json!({ "answer": "Leave it at that" }));
-    harness.client.on_request("reverie/user/ask", leave_it);
+    harness.client.on_request(ASK, |_| Answer::Result(json!({ "answer": "Leave it at that" })));
     let session = talk(&harness, TURNS_TO_TEN).await;
     let mut events = String::new();
     for number in 0..3 {
@@ -56,7 +57,6 @@ async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
         text "it goes on"
         turnEnd endTurn
     "#]].assert_eq(&events);
-    harness.client.wait_until_asked("reverie/user/ask", 1).await;
     // Nothing more is tried by itself, and the meter says so.
     go_on(&harness, &session, 2).await;
     assert_eq!(harness.model.requests_of("compact").len(), 3);
@@ -76,22 +76,20 @@ async fn three_failures_in_a_row_stop_it_until_the_user_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_three_failures_the_user_may_have_it_tried_again() {
+async fn after_three_failures_a_retry_is_offered_and_taken() {
     let harness = start(EAGER).await;
-    harness.client.on_request("reverie/user/ask", |_| Answer::Result(json!({ "answer": "Try again" })));
+    harness.client.on_request(ASK, |_| Answer::Result(json!({ "answer": "Try again" })));
     let session = talk(&harness, TURNS_TO_TEN).await;
     for _ in 0..3 {
         harness.model.reply_to("compact", Reply::status(400));
         go_on(&harness, &session, 1).await;
     }
-    harness.client.wait_until_asked("reverie/user/ask", 1).await;
-    // The answer is on its way.
+    harness.client.wait_until_asked(ASK, 1).await;
+    // The answer arrives in its own time.
     while report(&harness, &session).await["nextStep"] != "compaction before the next request" {}
     harness.model.reply_to("compact", summary());
     go_on(&harness, &session, 1).await;
     assert_eq!(harness.model.requests_of("compact").len(), 4);
-    harness.client.ignore("notice");
-    harness.client.ignore("context");
     harness.finish().await;
 }
 
@@ -184,8 +182,9 @@ async fn a_conversation_that_is_full_again_at_once_stops_and_names_what_fills_it
     let mut round = 0;
     harness.model.program(move |_: &RecordedRequest| {
         round += 1;
-        let path = &paths[round % 6];
-        Reply::text("Once more.").and_tool("Read", json!({ "file_path": path, "offset": round }))
+        let read = |file: usize| json!({ "file_path": paths[file % 6], "offset": round });
+        let reply = Reply::text("Once more.").and_tool("Read", read(round));
+        reply.and_tool("Read", read(round + 1)).and_tool("Read", read(round + 2))
     });
     let session = harness.client.new_session().await;
     let turn = harness.client.turn(&session, "read them, over and over").await;
@@ -195,7 +194,7 @@ async fn a_conversation_that_is_full_again_at_once_stops_and_names_what_fills_it
     assert_eq!(last["level"], "error");
     let text =
         last["text"].as_str().unwrap().replace(harness.fixture.workspace.to_str().unwrap(), "<workspace>");
-    expect!["stopped: the same is looked at again after each compaction, and nothing is changed, 3 times in a row. The largest things in it: Read <workspace>/file_5.txt (… tokens), Read <workspace>/file_4.txt (… tokens), Read <workspace>/file_3.txt (… tokens). Ask for a smaller part of them, or start a new session"].assert_eq(&without_figures(&text));
+    expect!["stopped: the conversation is full again within 3 rounds of being compacted, 3 times in a row. The largest things in it: Read <workspace>/file_5.txt (… tokens), Read <workspace>/file_4.txt (… tokens), Read <workspace>/file_4.txt (… tokens). Ask for a smaller part of them, or start a new session"].assert_eq(&without_figures(&text));
     harness.finish().await;
 }
 
@@ -222,4 +221,32 @@ async fn a_prompt_that_cannot_fit_is_refused_with_what_to_do_and_a_shorter_one_t
     let sent = harness.model.main_requests().pop().unwrap().body["messages"].to_string();
     assert!(sent.contains("a short one") && !sent.contains("far too much"), "{sent}");
     harness.finish().await;
+}
+
+/// Nothing is compacted before it has to be, and no request is needed to know when that is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_that_would_not_fit_is_compacted_before_anything_is_refused() {
+    for settings in [
+        r#"{ "autoCompactEnabled": false }"#,
+        r#"{ "reverie": { "features": { "reactiveOnly": true } } }"#,
+        // Of fewer than ten messages.
+        "{}",
+    ] {
+        let harness = start(settings).await;
+        let session = harness.client.new_session().await;
+        harness.model.reply(Reply::text("a long answer ".repeat(40_000)));
+        harness.client.turn(&session, "tell me everything").await;
+        harness.model.reply_to("compact", summary());
+        harness.model.reply(Reply::text("more of it"));
+        let turn = harness.client.turn(&session, &format!("go on: {}", "words ".repeat(60_000))).await;
+        expect![[r#"
+            notice info the conversation is being compacted
+            context full a summary stands in for 2 messages: … tokens before, … after; 9 of 9 sections; 1 message stays as it is
+            text "more of it"
+            turnEnd endTurn
+        "#]].assert_eq(&told(&turn));
+        let asked: Vec<String> = roles(&harness).into_iter().filter(|role| role != "count").collect();
+        assert_eq!(asked, ["main", "compact", "main"]);
+        harness.finish().await;
+    }
 }

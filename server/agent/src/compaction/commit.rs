@@ -113,12 +113,22 @@ pub(super) async fn commit(
             event: Event::Compacted(compaction),
             entry: Some(entry.clone()),
         };
+        // Of messages that stay behind a summary, all was decided after one that stays too.
+        let carried = match plan.part == Part::From {
+            true => {
+                let kept = thread.get(plan.kept.clone()).unwrap_or_default();
+                state.window.carried(thread, kept, boundary)
+            }
+            false => Vec::new(),
+        };
         let (first, rest) = group
             .messages
             .split_first()
             .map_or((None, [].as_slice()), |(first, rest)| (Some(Arc::clone(first)), rest));
         let mut records: Vec<Record> = first.into_iter().map(Record::Message).collect();
-        records.push(Record::Context(serde_json::to_value(&recorded).unwrap_or_default()));
+        for recorded in [&recorded].into_iter().chain(&carried) {
+            records.push(Record::Context(serde_json::to_value(recorded).unwrap_or_default()));
+        }
         records.push(Record::Context(crate::window::kept_todos(&session.todos.get())));
         records.extend(renewed.map(|(_, prefix)| Record::Prefix(prefix)));
         records.extend(rest.iter().map(|message| Record::Message(Arc::clone(message))));
@@ -130,10 +140,12 @@ pub(super) async fn commit(
         };
         state.tip = group.messages.last().map(|message| message.uuid);
         state.rendered = Some(opening.rendered.clone());
-        state.window.push(recorded);
+        [recorded].into_iter().chain(carried).for_each(|recorded| state.window.push(recorded));
         state.window.watch.announce();
         state.window.undo = Some(undo);
         state.window.failures = 0;
+        // From here on it is known what notes cover.
+        state.window.resumed = false;
         session.write_all(&mut state, &records)
     };
     session.report_write(written);

@@ -42,7 +42,8 @@ pub(super) async fn ask(
         _ => Scope::Whole,
     };
     let directive = compact::directive(instructions, scope);
-    let first = fork(job, &mut messages, directive.clone(), most_drops).await?;
+    let mut drops_left = most_drops;
+    let first = fork(job, &mut messages, directive.clone(), &mut drops_left).await?;
     let first_read = Summary::parse(&first.text);
     let is_cut = first.stop == StopReason::MaxTokens;
     if let Ok(summary) = &first_read
@@ -61,7 +62,7 @@ pub(super) async fn ask(
     };
     job.session.notice(job.turn, NoticeLevel::Info, format!("the summary is asked for once more: {why}"));
     let again = format!("{directive}\n\n{}", compact::retry_directive(&missing));
-    let second = fork(job, &mut messages, again, most_drops).await?;
+    let second = fork(job, &mut messages, again, &mut drops_left).await?;
     // Of two that are alike the later one counts: the first may have been cut off.
     let read = [first_read, Summary::parse(&second.text)].into_iter().flatten();
     let best = read.max_by(|one, other| one.score().total_cmp(&other.score()));
@@ -81,9 +82,8 @@ async fn fork(
     job: &Job<'_>,
     messages: &mut Vec<RequestMessage>,
     directive: String,
-    most_drops: u32,
+    drops_left: &mut u32,
 ) -> Result<Ended, Refusal> {
-    let mut drops = 0;
     loop {
         let fork = Fork {
             session: job.session,
@@ -105,14 +105,14 @@ async fn fork(
             ForkError::Model(ModelError::TooLong { over_by, .. }) => *over_by,
             error => return Err(Refusal::Failed(error.to_string())),
         };
-        let shorter = compact::without_oldest(messages, over_by).filter(|_| drops < most_drops);
+        let shorter = compact::without_oldest(messages, over_by).filter(|_| *drops_left > 0);
         let Some(shorter) = shorter else {
             return Err(Refusal::TooLong(format!(
                 "it is too long to be summarised, even without its oldest part ({error}); rewind to an earlier message, \
                  or start a new session"
             )));
         };
-        drops += 1;
+        *drops_left -= 1;
         let text =
             "the conversation is too long to be summarised whole: its oldest part is left out of the summary";
         job.session.notice(job.turn, NoticeLevel::Warning, text);

@@ -1,4 +1,4 @@
-use conversation::{Attachment, Flags, StopReason};
+use conversation::{Flags, StopReason};
 use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
@@ -58,15 +58,8 @@ fn blocks_by_kind() {
     assert_eq!(each, [2, 1 + 9, 2_000, 2_000, 7]);
 }
 
-#[test]
-fn without_usage_everything_and_the_prefix_is_estimated() {
-    let notice = message(Body::notice("notice", "never sent"));
-    let attachment =
-        message(Body::Attachment(Attachment { kind: "todo".to_owned(), text: "12345678".to_owned() }));
-    let thread = [user("1234"), notice, attachment, assistant(None, SYNTHETIC_MODEL, 0)];
-    assert_eq!(context_tokens(&thread), 1 + 2 + 100);
-    let prefix = || prefix_tokens(["12345678", "1234"], &json!([]), &[Block::text("1234")]);
-    assert_eq!(context_tokens_with_prefix(&thread, prefix), 103 + 2 + 1 + 1 + 1);
+fn size(thread: &[Arc<Message>]) -> Option<u64> {
+    context_tokens(thread, "claude", &Calibration::default())
 }
 
 #[test]
@@ -78,13 +71,13 @@ fn the_last_usage_counts_and_what_came_after_is_estimated() {
         assistant(None, SYNTHETIC_MODEL, 0),
         user("1234"),
     ];
-    assert_eq!(context_tokens_with_prefix(&thread, || panic!("not needed")), 510 + 2 + 100 + 1);
+    assert_eq!(size(&thread), Some(510 + 2 + 100 + 1));
 }
 
 #[test]
 fn synthetic_usage_is_ignored() {
     let thread = [assistant(Some("a"), "claude", 500), assistant(Some("b"), SYNTHETIC_MODEL, 90_000)];
-    assert_eq!(context_tokens(&thread), 510 + 100);
+    assert_eq!(size(&thread), Some(510 + 100));
 }
 
 #[test]
@@ -99,7 +92,7 @@ fn parallel_results_of_one_response_are_counted_once() {
         assistant(Some("a"), "claude", 500),
         result(&"r".repeat(4_000)),
     ];
-    assert_eq!(context_tokens(&thread), 510 + 3_000);
+    assert_eq!(size(&thread), Some(510 + 3_000));
 }
 
 #[test]
@@ -111,7 +104,7 @@ fn an_earlier_response_with_the_same_id_is_another_one() {
         assistant(Some("a"), "model", 500),
         user("1234"),
     ];
-    assert_eq!(context_tokens(&thread), 510 + 1);
+    assert_eq!(size(&thread), Some(510 + 1));
 }
 
 #[test]
@@ -123,7 +116,7 @@ fn rounds_of_a_server_with_one_id_for_all_are_not_run_together() {
         assistant(Some("a"), "model", 1_600),
         result("12345678"),
     ];
-    assert_eq!(context_tokens(&thread), 1_610 + 2);
+    assert_eq!(size(&thread), Some(1_610 + 2));
 }
 
 #[test]
@@ -136,7 +129,7 @@ fn the_results_of_the_response_before_are_in_the_usage_already() {
         result("12345678"),
         assistant(Some("b"), "claude", 1_600),
     ];
-    assert_eq!(context_tokens(&thread), 1_610 + 2);
+    assert_eq!(size(&thread), Some(1_610 + 2));
 }
 
 #[test]
@@ -145,7 +138,7 @@ fn a_usage_of_nothing_is_no_usage() {
     if let Body::Assistant { usage, .. } = &mut silent.body {
         *usage = Some(Usage::default());
     }
-    assert_eq!(context_tokens_with_prefix(&[user("1234"), Arc::new(silent)], || 7), 7 + 1 + 100);
+    assert_eq!(size(&[user("1234"), Arc::new(silent)]), None);
 }
 
 fn at(second: i64, message: Arc<Message>) -> Arc<Message> {
@@ -160,12 +153,12 @@ fn boundary() -> Arc<Message> {
 #[test]
 fn a_response_from_before_the_compaction_reports_a_context_that_is_gone() {
     let kept = [at(10, boundary()), at(10, user("summary.")), at(5, assistant(Some("a"), "claude", 150_000))];
-    assert_eq!(context_tokens_with_prefix(&kept, || 7), 7 + 2 + 100);
+    assert_eq!(size(&kept), None);
     let anew =
         [kept.to_vec(), vec![at(11, assistant(Some("b"), "claude", 900)), at(12, user("1234"))]].concat();
-    assert_eq!(context_tokens_with_prefix(&anew, || panic!("not needed")), 910 + 1);
+    assert_eq!(size(&anew), Some(910 + 1));
     let in_the_same_instant = [at(10, boundary()), at(10, assistant(Some("b"), "claude", 900))];
-    assert_eq!(context_tokens(&in_the_same_instant), 910);
+    assert_eq!(size(&in_the_same_instant), Some(910));
 }
 
 #[test]
@@ -175,11 +168,10 @@ fn what_was_learnt_scales_what_came_after_the_usage() {
     for _ in 0..20 {
         calibration.learn("claude", &Composition::of_text(&words), 2_200);
     }
-    let size = |thread: &[Arc<Message>], model| calibrated_context_tokens(thread, model, &calibration, || 7);
     let thread = [assistant(Some("a"), "claude", 500), user(&words)];
-    assert!((2_700..=2_710).contains(&size(&thread, "claude")), "{}", size(&thread, "claude"));
-    assert_eq!(size(&thread, "another"), 510 + 1_100);
-    assert_eq!(size(&[user(&words)], "another"), 7 + 1_100);
+    let size = |model| context_tokens(&thread, model, &calibration).unwrap();
+    assert!((2_700..=2_710).contains(&size("claude")), "{}", size("claude"));
+    assert_eq!(size("another"), 510 + 1_100);
 }
 
 #[test]

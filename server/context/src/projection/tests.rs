@@ -256,3 +256,32 @@ fn a_long_thread_is_seen_at_once() {
         assert!(fastest < Duration::from_millis(limit), "{fastest:?}");
     }
 }
+
+#[test]
+fn what_was_decided_about_messages_that_stay_holds_after_what_follows_them_is_gone() {
+    let thread = thread(THREAD);
+    let kept = &thread[..4];
+    let decided = [
+        recorded(3, stored(2, "t1", "in a file")),
+        recorded(6, Event::Cleared { results: vec![result(3, "t2")] }),
+        recorded(6, snipped(0..1, "one is left out")),
+        recorded(6, collapsed(3..=4, "a span that does not stay whole")),
+        recorded(99, stored(3, "t2", "on another branch")),
+    ];
+    let mut live = Projection::default();
+    decided[..3].iter().for_each(|event| live.apply(event));
+
+    let mut events = decided.to_vec();
+    events.push(recorded(0, compacted()));
+    events.extend(crate::event::carried(&decided, &thread, kept, uuid(0)));
+    let resumed = Projection::replay(&events, kept);
+    assert_eq!(resumed.view(kept), live.view(kept));
+    expect![[r#"
+        user: one is left out
+        assistant: Read t1
+        assistant: Bash t2
+        user: result t1: in a file
+        user: result t2: [Old tool result content cleared]
+    "#]]
+    .assert_eq(&layout(resumed.view(kept).iter().map(|message| &**message)));
+}

@@ -266,7 +266,7 @@ fn an_announced_break_is_none_and_the_next_one_is() {
 
 #[test]
 fn after_a_pause_the_cache_has_expired_whatever_changed() {
-    for (minutes, expired) in [(5, false), (6, true), (90, true)] {
+    for (minutes, expired) in [(5, false), (6, true), (60, true)] {
         for mut watch in [watching(), resumed(&watching())] {
             let mut next = request(turns(10));
             next.messages.remove(0);
@@ -276,8 +276,19 @@ fn after_a_pause_the_cache_has_expired_whatever_changed() {
             assert!(!expired || found.diff().is_none());
         }
     }
-    let words = Cause::Expired { idle: Duration::from_secs(90 * 60) }.to_string();
-    expect!["nothing was sent for 90 minutes, and what was cached expired"].assert_eq(&words);
+    let words = Cause::Expired { idle: Duration::from_secs(60 * 60) }.to_string();
+    expect!["nothing was sent for 60 minutes, and what was cached expired"].assert_eq(&words);
+}
+
+#[test]
+fn after_more_than_an_hour_nothing_is_expected() {
+    for mut watch in [watching(), resumed(&watching())] {
+        watch.before(&request(turns(10)), at(61));
+        assert_eq!(watch.after(&usage(0, 80_000), at(61)), None);
+        // From here on it is watched again.
+        watch.before(&request(turns(9)), at(62));
+        assert!(watch.after(&usage(0, 80_000), at(62)).is_some());
+    }
 }
 
 #[test]
