@@ -110,7 +110,7 @@ fn every_update_has_its_pinned_shape() {
         {"kind":"toolProgress","toolUseId":"t","text":"c"}
         {"kind":"toolEnd","toolUseId":"t","ok":true,"display":{"kind":"diff","path":"/a","diff":"+"}}
         {"kind":"toolEnd","toolUseId":"t","ok":false,"display":{"kind":"terminal","command":"ls","output":"","exitCode":2}}
-        {"kind":"usage","usage":{"inputTokens":1,"outputTokens":2,"cacheReadTokens":3,"cacheWriteTokens":4},"contextUsed":5,"contextWindow":6,"level":"normal","cacheHitRate":0.5,"costUsd":0.25}
+        {"kind":"usage","usage":{"inputTokens":1,"outputTokens":2,"cacheReadTokens":3,"cacheWriteTokens":4},"contextUsed":5,"contextWindow":6,"level":"normal","percentLeft":40,"nextStep":"nothing for now","cacheHitRate":0.5,"costUsd":0.25}
         {"kind":"context","layer":"snip","detail":"d","tokensFreed":7,"cache":"kept"}
         {"kind":"retry","attempt":1,"delayMs":500,"reason":"overloaded","discard":true}
         {"kind":"notice","level":"info","text":"n"}
