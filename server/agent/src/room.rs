@@ -113,7 +113,6 @@ fn tell_where_it_is(session: &Session, results: usize) {
 
 fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
     let state = turn.session.state();
-    let closed = state.window.failures < compaction::MOST_FAILURES;
     let supports = turn.opening.provider.supports(&turn.opening.spec.name);
     let refused = &state.window.refused;
     Switches {
@@ -127,7 +126,8 @@ fn switches(turn: &Turn, features: &Features, threshold: u64) -> Switches {
         cache_edits: (features.cache_edits && supports.cache_edits && !refused.contains(&Field::CacheEdits))
             .then_some(CACHE_EDITS),
         collapse: features.collapse,
-        auto_compact: turn.settings.auto_compact_enabled && !features.reactive_only && closed,
+        auto_compact: meter::compaction(&state.window, &turn.session, &turn.settings)
+            == Compaction::Automatic,
     }
 }
 

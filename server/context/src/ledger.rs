@@ -34,9 +34,7 @@ impl History {
             compactions,
         }
     }
-}
 
-impl History {
     /// In one line; `None` if there was no compaction.
     pub fn in_words(&self) -> Option<String> {
         let average = self.average_ratio?;

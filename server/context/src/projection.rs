@@ -33,7 +33,6 @@ pub struct Projection {
     without_media: HashSet<Uuid>,
     notes_upto: Option<Uuid>,
     skills: Vec<Skill>,
-    compactions: Vec<CompactionRecord>,
     freed: Vec<Freed>,
 }
 
@@ -73,15 +72,14 @@ struct ResultState {
 }
 
 impl Projection {
-    /// Events of after a message that is not in the thread do not count. The history of compactions and the
-    /// skills are the session's, not the thread's: every compaction would end them.
+    /// Events of after a message that is not in the thread do not count. Skills are
+    /// the session's, not the thread's: every compaction would end them.
     pub fn replay(events: &[Recorded], thread: &[Arc<Message>]) -> Self {
         let present: HashSet<Uuid> = thread.iter().map(|message| message.uuid).collect();
         let mut projection = Self::default();
         for recorded in events {
             let counts = recorded.after.is_none_or(|after| present.contains(&after));
             match &recorded.event {
-                Event::Compacted(record) if !counts => projection.compactions.push(record.clone()),
                 Event::Skill { .. } => projection.apply(recorded),
                 _ if counts => projection.apply(recorded),
                 _ => {}
@@ -133,8 +131,7 @@ impl Projection {
                 self.skills.retain(|skill| skill.name != *name);
                 self.skills.insert(0, Skill { name: name.clone(), text: text.clone() });
             }
-            Event::Compacted(record) => {
-                self.compactions.push(record.clone());
+            Event::Compacted(_) => {
                 self.staged.clear();
                 self.commits.clear();
                 self.collapsed.clear();
@@ -217,11 +214,6 @@ impl Projection {
 
     pub fn notes_upto(&self) -> Option<Uuid> {
         self.notes_upto
-    }
-
-    /// All of the session, oldest first.
-    pub fn compactions(&self) -> &[CompactionRecord] {
-        &self.compactions
     }
 
     /// Snipped or collapsed.
