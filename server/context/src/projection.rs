@@ -12,7 +12,7 @@ use conversation::{Block, Body, Flags, Message, ResultContent, record::derived_u
 use uuid::Uuid;
 
 use crate::{
-    event::{CompactionRecord, Event, Recorded, ResultRef},
+    event::{Event, Recorded, ResultRef},
     measure::Tokens,
     microcompact::CLEARED,
     reactive::without_media,
