@@ -4,6 +4,7 @@
 mod cancelling;
 pub mod crashes;
 mod guards;
+mod hostile;
 mod refusals;
 mod summaries;
 mod too_long;

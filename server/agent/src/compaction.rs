@@ -8,7 +8,11 @@ mod commit;
 mod restore;
 mod summary;
 
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use context::{
     Trigger,
@@ -259,9 +263,7 @@ impl Job<'_> {
             return Err("compaction from the session's notes is switched off".to_owned());
         }
         let path = notes_path(session);
-        let text = tokio::fs::read_to_string(&path)
-            .await
-            .map_err(|error| format!("there are no notes of this session ({}: {error})", path.display()))?;
+        let text = read_notes(session, &path).await?;
         let (upto, resumed) = {
             let state = session.state();
             (state.window.projection.notes_upto(), state.window.resumed)
@@ -328,6 +330,20 @@ pub(crate) fn unanswered(thread: &[Arc<Message>]) -> usize {
 /// Where the notes of a session are.
 pub(crate) fn notes_path(session: &Session) -> PathBuf {
     session.project_dir().join(session.id.as_str()).join("session-memory").join("summary.md")
+}
+
+/// Largest file of notes that is read, in bytes.
+const MOST_NOTES: u64 = 1024 * 1024;
+
+/// Whatever lies there, nobody waits for it.
+async fn read_notes(session: &Session, path: &Path) -> Result<String, String> {
+    let (folder, notes) = (session.project_dir(), path.to_owned());
+    let reading = tokio::task::spawn_blocking(move || {
+        let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+        markdown::file::read_below(&notes, &folder, MOST_NOTES)
+    });
+    let read = reading.await.unwrap_or_else(|error| Err(error.to_string()));
+    read.map_err(|why| format!("there are no notes of this session ({}: {why})", path.display()))
 }
 
 /// "Three failures in a row stop automatic compaction for the session."

@@ -69,16 +69,10 @@ pub(crate) enum ForkError {
     Cancelled,
     #[error("{0}")]
     Model(ModelError),
-    /// Forks do not fork.
-    #[error("a fork cannot be forked")]
-    Nested,
 }
 
 impl Fork<'_> {
     pub async fn run(mut self) -> Result<Ended, ForkError> {
-        if context::fork::is_forked(&self.messages) {
-            return Err(ForkError::Nested);
-        }
         let directive = Block::text(std::mem::take(&mut self.directive));
         say(&mut self.messages, vec![directive]);
         let mut round = 1;

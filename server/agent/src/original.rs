@@ -2,8 +2,7 @@
 //! left out, a conversation that was compacted. All of it is on disk.
 
 use std::{
-    fs,
-    path::{Component, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -22,38 +21,52 @@ const MOST_COMPACTIONS: usize = 100;
 
 /// `id` names a call, a message, or what a line of the ledger says. May read the transcript.
 pub(crate) fn find(session: &Session, id: &str) -> Result<Original, AgentError> {
-    if let Some(original) = put_aside(session, id) {
+    if let Some(original) = in_results(session, id) {
         return Ok(original);
     }
-    match Uuid::try_parse(id) {
+    let found = match Uuid::try_parse(id) {
         Ok(uuid) => message(session, uuid),
         Err(_) => result(session, id),
-    }
-    .unwrap_or_else(|| Err(AgentError::Invalid(format!("this session has nothing with the id {id}"))))
+    };
+    // A call of a branch that was left has its file still.
+    let found = found.or_else(|| put_aside(session, id).map(Ok));
+    found.unwrap_or_else(|| Err(AgentError::Invalid(format!("this session has nothing with the id {id}"))))
+}
+
+/// The ledger names the file of a result by its path.
+fn in_results(session: &Session, id: &str) -> Option<Original> {
+    let path = Path::new(id);
+    (path.parent()? == session.results_dir()).then(|| read(path.to_owned())).flatten()
 }
 
 fn put_aside(session: &Session, id: &str) -> Option<Original> {
-    let name = results::file_name(id);
-    let folder = session.results_dir();
-    ["txt", "json"].iter().find_map(|extension| {
-        let path = folder.join(format!("{name}.{extension}"));
-        let text = fs::read(&path).ok()?;
-        Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })
-    })
+    let (name, folder) = (results::file_name(id), session.results_dir());
+    ["txt", "json"].iter().find_map(|extension| read(folder.join(format!("{name}.{extension}"))))
 }
 
-/// A fork says what its source said: where the source has put a result aside.
-fn put_aside_by_source(session: &Session, id: &str, sent: &str) -> Option<Original> {
+/// Where the text that was sent says that the rest is: calls of several responses may have one id, and a fork says what
+/// its source said.
+fn named_by(session: &Session, id: &str, sent: &str) -> Option<Original> {
     let (name, folder) = (results::file_name(id), session.project_dir());
     let path = sent.strip_prefix("<persisted-output>")?.lines().map(PathBuf::from).find(|path| {
         let Ok(inside) = path.strip_prefix(&folder) else { return false };
         // Whose text this is nobody knows: it leads to a result of a session, or nowhere.
         let parts: Vec<Component<'_>> = inside.components().collect();
         matches!(parts[..], [Component::Normal(_), Component::Normal(kept), Component::Normal(_)] if kept == "tool-results")
-            && path.file_stem().is_some_and(|stem| *stem == *name)
+            && path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| is_namesake(stem, &name))
     })?;
-    let text = fs::read(&path).ok()?;
-    Some(Original { text: String::from_utf8_lossy(&text).into_owned(), path })
+    read(path)
+}
+
+/// `call_0`, `call_0-2`: see `results`.
+fn is_namesake(stem: &str, name: &str) -> bool {
+    stem.strip_prefix(name).is_some_and(|rest| {
+        rest.is_empty() || rest.strip_prefix('-').is_some_and(|number| number.parse::<u32>().is_ok())
+    })
+}
+
+fn read(path: PathBuf) -> Option<Original> {
+    Some(Original { text: results::read(&path)?, path })
 }
 
 type Found = Option<Result<Original, AgentError>>;
@@ -71,7 +84,8 @@ fn result(session: &Session, id: &str) -> Found {
             _ => None,
         });
         if let Some(text) = found {
-            let kept = put_aside_by_source(session, id, &text);
+            let same = || put_aside(session, id).filter(|kept| kept.text == text);
+            let kept = named_by(session, id, &text).or_else(same);
             return Some(Ok(kept.unwrap_or_else(|| Original { text, path: transcript(session) })));
         }
         let before = thread.first().filter(|first| first.compaction().is_some())?.parent?;

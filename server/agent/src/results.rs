@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -60,11 +60,26 @@ fn write_once(folder: &Path, name: &str, extension: &str, bytes: &[u8]) -> io::R
         match file.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
             Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => return Err(error.error),
-            Err(_) if fs::read(&path)? == bytes => return Ok(path),
+            Err(_) if holds(&path, bytes) => return Ok(path),
             Err(error) => file = error.file,
         }
     }
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many results of this name"))
+}
+
+/// What cannot be read, or would have to be waited for, holds something else.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let is_as_long = |metadata: fs::Metadata| metadata.is_file() && metadata.len() == bytes.len() as u64;
+    fs::symlink_metadata(path).is_ok_and(is_as_long) && fs::read(path).is_ok_and(|known| known == bytes)
+}
+
+/// What a session has put aside at this path, links and pipes excepted.
+pub(crate) fn read(path: &Path) -> Option<String> {
+    let folder = path.parent()?.canonicalize().ok()?;
+    let (mut file, _) = markdown::file::open_regular(&folder.join(path.file_name()?)).ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
@@ -110,6 +125,16 @@ mod tests {
         assert_eq!(second.file_name().unwrap(), "call_0-2.txt");
         assert_eq!((fs::read(first).unwrap(), fs::read(second).unwrap()), (b"one".to_vec(), b"two".to_vec()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn nobody_waits_for_what_lies_where_a_result_should_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("call_0.txt");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let written = write_once(folder.path(), "call_0", "txt", b"one").unwrap();
+        assert_eq!(written.file_name().unwrap(), "call_0-2.txt");
+        assert_eq!((read(&pipe), read(&written).as_deref()), (None, Some("one")));
     }
 
     #[test]

@@ -101,7 +101,8 @@ impl Budget {
     /// Until compaction, in percent of its threshold. Rounded up: 0 is said only when nothing is left.
     pub fn percent_left(&self, used: u64) -> u64 {
         let threshold = self.autocompact_threshold();
-        threshold.saturating_sub(used).saturating_mul(100).div_ceil(threshold.max(1))
+        let left = u128::from(threshold.saturating_sub(used)) * 100;
+        u64::try_from(left.div_ceil(u128::from(threshold.max(1)))).unwrap_or(100)
     }
 
     /// What happens next, in the words of the meter.
@@ -206,6 +207,7 @@ mod tests {
         let left = [0, 1, 83_500, 166_999, 167_000, 500_000].map(|used| budget.percent_left(used));
         assert_eq!(left, [100, 100, 50, 1, 0, 0]);
         assert_eq!(Budget::new(0, 0).percent_left(5), 0);
+        assert_eq!(Budget::new(u64::MAX, 64_000).percent_left(5), 100);
         assert!((budget.share(90_000) - 0.5).abs() < 1e-9);
     }
 

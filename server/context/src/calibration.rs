@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::kind::Composition;
 
@@ -73,12 +73,23 @@ struct Factors {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 struct Factor {
+    #[serde(deserialize_with = "sane_value")]
     value: f64,
     /// The variance of the value's logarithm.
+    #[serde(deserialize_with = "sane_variance")]
     variance: f64,
     /// The last observation, mostly of this kind, that was too far off to be believed: reported / estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     doubted: Option<f64>,
+}
+
+/// The file may have been written by anybody.
+fn sane_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(f64::deserialize(deserializer)?.clamp(SMALLEST_FACTOR, LARGEST_FACTOR))
+}
+
+fn sane_variance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(f64::deserialize(deserializer)?.clamp(SUREST, UNKNOWN_JSON))
 }
 
 impl Default for Factor {

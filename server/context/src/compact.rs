@@ -13,7 +13,7 @@ pub use request::{without_media, without_oldest};
 pub use restored::{RESTORED_FILE, restored, restored_path, restored_skills};
 pub use summary::{NoSummary, Section, Summary};
 
-use crate::{fork, measure::excerpt};
+use crate::{fork, fragment, measure::excerpt};
 
 /// Which part of the conversation is summarised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,9 +102,14 @@ pub(crate) fn framed(what: &str, summary: &str, transcript: &Path, then: Continu
     format!(
         "<conversation-summary>\n{what}\n\n{}\n\nWhere a detail is missing (code, an error, what was said), the whole conversation is in \
          this file, a JSON object on each line:\n{}{then}\n</conversation-summary>",
-        summary.trim(),
+        neutralised(summary.trim()),
         transcript.display()
     )
+}
+
+/// A summary repeats what tools and files said: it must not end its frame, nor speak as a reminder.
+fn neutralised(summary: &str) -> String {
+    fragment::neutralised(summary).replace("</conversation-summary", "&lt;/conversation-summary")
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl<'a> Response<'a> {
 }
 
 fn asked_with(usage: &Usage) -> u64 {
-    usage.context_tokens() - usage.output_tokens
+    Usage { output_tokens: 0, ..*usage }.context_tokens()
 }
 
 fn is_boundary(message: &Message) -> bool {

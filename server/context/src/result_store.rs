@@ -114,16 +114,30 @@ fn last_lines(text: &str) -> &str {
 
 /// The beginning and the end of a result that cannot be put aside, about `limit` characters of it.
 pub fn shortened(content: ResultContent, limit: usize) -> ResultContent {
-    let ResultContent::Text(text) = content else { return content };
+    match content {
+        ResultContent::Text(text) => ResultContent::Text(both_ends(text, limit)),
+        ResultContent::Blocks(mut blocks) => {
+            let texts = blocks.iter().filter(|block| text_of(block).is_some()).count();
+            for block in &mut blocks {
+                if let Block::Text { text } = block {
+                    *text = both_ends(std::mem::take(text), limit / texts.max(1));
+                }
+            }
+            ResultContent::Blocks(blocks)
+        }
+    }
+}
+
+fn both_ends(text: String, limit: usize) -> String {
     let half = limit / 2;
     let head = at_line_end(&text, half);
     let from = text.ceil_char_boundary(text.len().saturating_sub(half));
     if from <= head.len() {
-        return ResultContent::Text(text);
+        return text;
     }
     let tail = text.get(from..).unwrap_or_default();
     let left_out = text.len() - head.len() - tail.len();
-    ResultContent::Text(format!("{head}\n[{} are left out here]\n{tail}", size_in_words(left_out)))
+    format!("{head}\n[{} are left out here]\n{tail}", size_in_words(left_out))
 }
 
 /// Of the results that no request has carried yet, the largest go to the shelf until all of them together have at

@@ -236,22 +236,25 @@ pub struct Usage {
     pub cache_creation_input_tokens: u64,
 }
 
+/// Servers and files may claim anything; what is claimed must leave room for adding to it.
+const LARGEST_CONTEXT: u64 = 1 << 48;
+
 impl Usage {
     /// What the response found in the window plus what it added: the size of the context after it.
     pub fn context_tokens(&self) -> u64 {
-        self.input_tokens
-            + self.cache_read_input_tokens
-            + self.cache_creation_input_tokens
-            + self.output_tokens
+        let found = self.input_tokens.saturating_add(self.cache_read_input_tokens);
+        let all = found.saturating_add(self.cache_creation_input_tokens).saturating_add(self.output_tokens);
+        all.min(LARGEST_CONTEXT)
     }
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.cache_read_input_tokens += other.cache_read_input_tokens;
-        self.cache_creation_input_tokens += other.cache_creation_input_tokens;
+        let add = |sum: &mut u64, tokens| *sum = sum.saturating_add(tokens);
+        add(&mut self.input_tokens, other.input_tokens);
+        add(&mut self.output_tokens, other.output_tokens);
+        add(&mut self.cache_read_input_tokens, other.cache_read_input_tokens);
+        add(&mut self.cache_creation_input_tokens, other.cache_creation_input_tokens);
     }
 }
 
@@ -260,4 +263,23 @@ impl std::ops::AddAssign for Usage {
 pub struct RequestMessage {
     pub role: Role,
     pub content: Vec<Block>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usages_that_lie_can_be_added_up() {
+        let lie = Usage {
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+            cache_read_input_tokens: u64::MAX,
+            cache_creation_input_tokens: u64::MAX,
+        };
+        let mut sum = lie;
+        sum += lie;
+        assert_eq!(sum, lie);
+        assert_eq!(sum.context_tokens(), LARGEST_CONTEXT);
+    }
 }

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use preserved::Reach;
+
 use crate::{
     record::interrupted_uuid,
     scan::{Entry, Kind, Links},
@@ -143,6 +145,10 @@ impl<'a> Index<'a> {
     /// From the leaf to the root, or to the newest compact boundary on the way: what is older is not sent, but for what
     /// the compaction kept.
     pub(crate) fn walk(&self, leaf: usize) -> Walk {
+        self.walk_within(leaf, Reach::default())
+    }
+
+    fn walk_within(&self, leaf: usize, reach: Reach) -> Walk {
         let mut walk = Walk::default();
         let mut unvisited = Unvisited::new(self);
         let mut next = Some(leaf);
@@ -159,9 +165,11 @@ impl<'a> Index<'a> {
             }
             next = self.parent_of(position, entry, &mut unvisited, &mut walk);
         }
+        // One of each is enough, however many compactions are gone through.
+        drop(unvisited);
         walk.path.reverse();
         if begins_at_boundary {
-            self.insert_preserved(&mut walk);
+            self.insert_preserved(&mut walk, reach);
         }
         self.count_the_rest(&mut walk, begins_at_boundary);
         walk

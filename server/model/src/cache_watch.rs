@@ -85,14 +85,15 @@ impl CacheWatch {
         let sent = self.pending.take()?;
         let announced = std::mem::take(&mut self.announced);
         let (read, written) = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens);
+        let expected = read.saturating_add(written);
         let known = self.known.take();
         let found = known
             .filter(|known| !announced && is_missed(known.expected, read))
             .filter(|known| known.idle_before(&sent) <= FORGOTTEN)
             // Another provider, which does not count.
-            .filter(|known| read + written > 0 || known.sent.print.model == sent.print.model)
+            .filter(|known| expected > 0 || known.sent.print.model == sent.print.model)
             .map(|known| known.broken_by(&sent, read, now));
-        self.known = Some(Known { sent, places: Vec::new(), expected: read + written });
+        self.known = Some(Known { sent, places: Vec::new(), expected });
         found
     }
 

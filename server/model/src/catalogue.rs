@@ -52,7 +52,11 @@ impl ModelSpec {
 
     /// What one response cost. Sum costs, not usages: the price depends on the length of each prompt.
     pub fn cost_usd(&self, usage: &Usage) -> f64 {
-        let prompt = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+        // What a server reports may be anything.
+        let prompt = usage
+            .input_tokens
+            .saturating_add(usage.cache_read_input_tokens)
+            .saturating_add(usage.cache_creation_input_tokens);
         let long = self.prices.long_prompt.filter(|long| prompt > long.over_tokens);
         let (input_factor, output_factor) =
             long.map_or((1.0, 1.0), |long| (long.input_factor, long.output_factor));

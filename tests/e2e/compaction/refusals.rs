@@ -45,7 +45,7 @@ async fn refusals_say_why() {
         no message: -32602 messageUuid: is needed for this mode
         an unknown message: -32602 the message is not in this conversation any more
         no uuid: -32602 messageUuid: `nonsense` is not the id of a message
-        no notes: -32602 there are no notes of this session (<project>/<session>/session-memory/summary.md: No such file or directory (os error 2))
+        no notes: -32602 there are no notes of this session (<project>/<session>/session-memory/summary.md: cannot be read: No such file or directory (os error 2))
         nothing to take back: -32602 there is no compaction to take back: it can be done until the next request. The whole conversation is in the transcript; rewind to an earlier message to go on from there
         unknown to take back: -32001 there is no session 00000000-0000-4000-8000-000000000000
     "#]].assert_eq(&said);

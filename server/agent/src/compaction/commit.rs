@@ -13,7 +13,7 @@ use super::{Compacted, Job, Part, Plan, Refusal, restore};
 use crate::{
     event::NoticeLevel,
     instructions::{self, Sheet},
-    opening,
+    meter, opening,
     session::{Opening, Session},
     window::Undo,
 };
@@ -82,7 +82,9 @@ pub(super) async fn commit(
     }
     if after >= before {
         let text = format!("the summary would not be shorter: {before} tokens before it, {after} after it");
-        if job.trigger != Trigger::Manual {
+        let fits = after <= meter::budget(session, job.settings, &job.opening.spec).blocking_limit();
+        // What the user asked for is done, unless nothing could be said after it.
+        if job.trigger != Trigger::Manual || !fits {
             return Err(Refusal::Failed(text));
         }
         session.notice(job.turn, NoticeLevel::Warning, text);

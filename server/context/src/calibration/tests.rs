@@ -122,6 +122,21 @@ fn learnt(observations: &[(f64, u64)]) -> u64 {
 }
 
 #[test]
+fn what_nobody_can_have_learnt_is_not_believed() {
+    for absurd in ["1e308", "-1e308", "0", "-1"] {
+        let factor = format!(r#"{{ "value": {absurd}, "variance": {absurd} }}"#);
+        let kept = format!(r#"{{ "m": {{ "prose": {factor} }} }}"#);
+        let mut calibration: Calibration = serde_json::from_str(&kept).unwrap();
+        let tokens = calibration.tokens("m", &prose(1_000.0));
+        assert!((50..=20_000).contains(&tokens), "{absurd}: {tokens}");
+        for _ in 0..50 {
+            calibration.learn("m", &prose(1_000.0), 1_000);
+        }
+        assert!(calibration.tokens("m", &prose(1_000.0)).abs_diff(1_000) < 100, "{absurd}");
+    }
+}
+
+#[test]
 fn nothing_learnt_is_the_estimate() {
     let composition = Composition { code: 1.0, prose: 2.0, json: 3.0, cjk: 4.4, fixed: 2_000 };
     assert_eq!(Calibration::default().tokens(MODEL, &composition), 2_010);

@@ -197,5 +197,7 @@ fn what_cannot_be_put_aside_keeps_its_beginning_and_its_end() {
         line 900
     "#]]
     .assert_eq(&text);
-    assert_eq!(shortened(ResultContent::Text(lines.clone()), 1_000_000), ResultContent::Text(lines));
+    assert_eq!(shortened(ResultContent::Text(lines.clone()), 1_000_000), ResultContent::Text(lines.clone()));
+    let texts = ResultContent::Blocks(vec![Block::text(&lines), Block::text("short"), Block::text(&lines)]);
+    assert!(length_of(&texts) > 500 && length_of(&shortened(texts, 60)) < 200);
 }

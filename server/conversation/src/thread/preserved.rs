@@ -4,6 +4,20 @@
 use super::{Index, Walk};
 use crate::scan::{Entry, Links};
 
+/// How far back what was kept is looked for: what a compaction kept may have been kept by an earlier one.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    /// Only compactions before this position count: links in a damaged file may lead anywhere.
+    before: usize,
+    levels: usize,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self { before: usize::MAX, levels: 500 }
+    }
+}
+
 impl Index<'_> {
     /// The walk to this leaf, or to what was said before a compaction that was cut before it was whole: that one never
     /// happened.
@@ -29,7 +43,7 @@ impl Index<'_> {
     }
 
     /// `walk` begins at a boundary.
-    pub(super) fn insert_preserved(&self, walk: &mut Walk) {
+    pub(super) fn insert_preserved(&self, walk: &mut Walk, reach: Reach) {
         let Some((boundary, entry)) = walk.path.first().and_then(|at| Some((*at, self.entries.get(*at)?)))
         else {
             return;
@@ -43,10 +57,10 @@ impl Index<'_> {
         };
         let Some(place) = walk.path.iter().position(|position| *position == anchor) else { return };
         // What was kept is older than what it was kept from: the way back ends.
-        if tail >= boundary {
+        if tail >= boundary || boundary >= reach.before || reach.levels == 0 {
             return;
         }
-        let mut kept = self.walk(tail);
+        let mut kept = self.walk_within(tail, Reach { before: boundary, levels: reach.levels - 1 });
         let Some(first) = kept.path.iter().position(|position| *position == head) else { return };
         kept.path.drain(..first);
         kept.path.retain(|position| !walk.path.contains(position));
@@ -139,6 +153,14 @@ mod tests {
         assert_eq!(way(&COMPACTED[..7], &kept, 12), [10, 11, 3, 4, 12]);
         // Of another program, which does not say what belongs to it.
         assert_eq!(way(&COMPACTED[..5], &[], 10), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_was_kept_and_leads_back_to_its_own_compaction_ends() {
+        // The parent of 3 was lost, and what was written in its place is behind the boundary.
+        let mut damaged = COMPACTED.to_vec();
+        damaged[2].1 = 12;
+        assert_eq!(way(&damaged, &[links(10, Some((3, 11, 4)), 12)], 13), [10, 11, 3, 4, 12, 13]);
     }
 
     #[test]
