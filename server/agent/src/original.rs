@@ -33,9 +33,15 @@ pub(crate) fn find(session: &Session, id: &str) -> Result<Original, AgentError> 
     found.unwrap_or_else(|| Err(AgentError::Invalid(format!("this session has nothing with the id {id}"))))
 }
 
-/// The ledger names the file of a result by its path.
+/// The ledger names the file of a result by its path, and those of several by their folder.
 fn in_results(session: &Session, id: &str) -> Option<Original> {
     let path = Path::new(id);
+    if path == session.results_dir() {
+        let files = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path().display().to_string());
+        let mut files: Vec<String> = files.collect();
+        files.sort();
+        return Some(Original { text: files.join("\n"), path: path.to_owned() });
+    }
     (path.parent()? == session.results_dir()).then(|| read(path.to_owned())).flatten()
 }
 

@@ -34,7 +34,9 @@ impl Shelf for ResultFiles<'_> {
             Err(error) => {
                 let text =
                     format!("a long tool result could not be put aside ({}: {error})", folder.display());
-                self.session.notice(None, NoticeLevel::Warning, text);
+                if self.session.state().told.insert(text.clone()) {
+                    self.session.notice(None, NoticeLevel::Warning, text);
+                }
                 None
             }
         }

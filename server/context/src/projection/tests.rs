@@ -5,6 +5,7 @@ use expect_test::{Expect, expect};
 use conversation::SYNTHETIC_MODEL;
 
 use super::*;
+use crate::CompactionRecord;
 use crate::{
     event::{Entry, Replacement, Trigger},
     sample::{layout, thread, time, uuid, with_usage},
