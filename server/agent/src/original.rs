@@ -37,7 +37,7 @@ pub(crate) fn find(session: &Session, id: &str) -> Result<Original, AgentError> 
 fn in_results(session: &Session, id: &str) -> Option<Original> {
     let path = Path::new(id);
     if path == session.results_dir() {
-        let files = fs::read_dir(path).ok()?.flatten().map(|entry| entry.path().display().to_string());
+        let files = std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path().display().to_string());
         let mut files: Vec<String> = files.collect();
         files.sort();
         return Some(Original { text: files.join("\n"), path: path.to_owned() });
