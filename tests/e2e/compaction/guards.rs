@@ -205,7 +205,7 @@ async fn a_prompt_that_cannot_fit_is_refused_with_what_to_do_and_a_shorter_one_t
     let turn = harness.client.turn(&session, &"far too much ".repeat(80_000)).await;
     expect![[r#"
         title "far too much far too much far too much far too much far too much far too much fa"
-        notice error the prompt does not fit into the window, and was not taken; make it shorter, or name a file instead of pasting it (… of … usable tokens)
+        notice error the prompt does not fit into the window, and was not taken; make it shorter, name a file instead of pasting it, or make room with /compact (… of … usable tokens)
         turnEnd blocked
     "#]].assert_eq(&told(&turn));
     assert_eq!(roles(&harness), ["count"]);
