@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::Path, sync::Arc};
 
-use context::{estimate, tokenizer};
+use context::{Calibration, Composition, estimate, tokenizer};
 use conversation::{Block, Body, CostState, Message, ModelCost, ResultContent, Usage};
 use model::ModelSpec;
 use serde::Serialize;
@@ -121,6 +121,9 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
     })
 }
 
+/// What a vocabulary counts in a few milliseconds.
+const COUNTED_BYTES: u64 = 256 * 1024;
+
 /// How the parts of a report are counted.
 enum Counter<'a> {
     /// By what the model's usage has taught.
@@ -131,8 +134,11 @@ enum Counter<'a> {
 
 impl<'a> Counter<'a> {
     fn new(session: &'a Session, spec: &'a ModelSpec, thread: &[Arc<Message>]) -> Self {
-        // Of an empty conversation nobody wants to know it that well.
-        let learnt = thread.is_empty() || session.state().window.calibration.knows(&spec.id());
+        // Of an empty conversation nobody wants to know it that well, and for a long one nobody waits.
+        let sizes = thread.iter().map(|message| Composition::of_message(message)).sum::<Composition>();
+        let bytes = 4 * Calibration::default().tokens("", &sizes);
+        let is_short = !thread.is_empty() && bytes <= COUNTED_BYTES;
+        let learnt = !is_short || session.state().window.calibration.knows(&spec.id());
         if learnt { Self::Learnt { session, spec } } else { Self::Exact }
     }
 

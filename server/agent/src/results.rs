@@ -14,6 +14,9 @@ use crate::{event::NoticeLevel, files, session::Session, turn::TurnHandle};
 /// Nothing is larger than 100,000 tokens; for texts of tools that bound themselves, in characters.
 const LARGEST_RESULT_CHARS: usize = 300_000;
 
+/// So few characters are below the limit of tokens in any writing.
+const SURELY_SMALL_CHARS: usize = 25_000;
+
 /// Results whose calls have the same id.
 const MOST_NAMESAKES: usize = 10_000;
 
@@ -86,14 +89,17 @@ pub(crate) fn read(path: &Path) -> Option<String> {
 
 /// One result, as it goes into the conversation: whole, or its beginning and where the rest is.
 pub(crate) fn shelved(handle: &TurnHandle, tool: &str, id: &str, content: ResultContent) -> ResultContent {
-    let (session, tokens) = (&handle.session, handle.tokens());
-    let settings = session.shared.settings(&session.cwd).settings;
-    let features = settings.features(&session.shared.environment);
+    let (session, features) = (&handle.session, handle.features());
     let own = features.tool_result_limits.get(tool).copied();
     // What bounds itself is still held to what any result may be.
     let limit = result_store::limit_of(tool, own).unwrap_or(LARGEST_RESULT_CHARS);
-    let is_over = result_store::length_of(&content) > limit;
-    if !is_over && result_store::largest_result(&content, &tokens).is_none() {
+    let length = result_store::length_of(&content);
+    // No text has more tokens than bytes.
+    if length <= limit.min(SURELY_SMALL_CHARS) {
+        return content;
+    }
+    let tokens = handle.tokens();
+    if length <= limit && result_store::largest_result(&content, &tokens).is_none() {
         return content;
     }
     let kept = if features.tool_result_storage { (ResultFiles { session }).keep(id, &content) } else { None };

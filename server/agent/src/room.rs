@@ -34,15 +34,21 @@ const MESSAGE_CHARS: usize = 200_000;
 /// Makes room for the next request, or ends the turn with what the user can do.
 pub(crate) async fn make_room(turn: &mut Turn) -> Result<(), TurnEnd> {
     note_pause(turn);
-    let mut gate = run_stages(turn);
+    let (mut gate, used) = run_stages(turn);
     turn.session.state().window.refills.round();
     if matches!(gate, Gate::CollapseNow { .. }) {
         // Where no span could be summarised, compaction has to do it after all.
-        gate = if collapse::commit(turn).await { Gate::Open } else { Gate::Compact };
+        gate = match collapse::commit(turn).await || turn.compaction() == Compaction::Manual {
+            true => Gate::Open,
+            false => Gate::Compact,
+        };
     }
     if gate == Gate::Compact {
         loops::guard(turn)?;
         compact_itself(turn, Trigger::Auto).await?;
+    } else if used <= blocking_limit(turn) {
+        collapse::begin(turn);
+        return Ok(());
     } else if could_fit(turn) && too_large(turn).await.is_some() {
         // The provider would only say so too.
         turn.reacted = true;
@@ -62,8 +68,8 @@ fn note_pause(turn: &Turn) {
     state.window.is_cold |= idle.is_some_and(|idle| idle > PAUSE);
 }
 
-/// The stages in their order; what they decided is written down and shown.
-fn run_stages(turn: &Turn) -> Gate {
+/// The stages in their order; what they decided is written down and shown. How large the next request is after them.
+fn run_stages(turn: &Turn) -> (Gate, u64) {
     let session = &turn.session;
     let (thread, projection) = {
         let state = session.state();
@@ -72,7 +78,7 @@ fn run_stages(turn: &Turn) -> Gate {
     let budget = meter::budget(session, &turn.settings, &turn.opening.spec);
     let features = turn.settings.features(&session.shared.environment);
     let switches = switches(turn, &features, budget.autocompact_threshold());
-    let Prepared { changes, gate, .. } = prepare(
+    let Prepared { changes, gate, used } = prepare(
         &Situation {
             thread: &thread,
             projection: &projection,
@@ -95,7 +101,7 @@ fn run_stages(turn: &Turn) -> Gate {
             tell_where_it_is(session, cleared);
         }
     }
-    gate
+    (gate, used)
 }
 
 /// The model is told where the full text of what it no longer sees still is.

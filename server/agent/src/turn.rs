@@ -11,7 +11,7 @@ use conversation::Usage;
 use jiff::Timestamp;
 use model::{AppliedEdit, Break, ModelSpec, QuerySource};
 use permissions::{Access, Decision, Mode, Policy, ReadFilter, Rule, Rules};
-use settings::{Diagnostic, Settings, Trust, TrustState};
+use settings::{Diagnostic, Features, Settings, Trust, TrustState};
 use tokio_util::sync::CancellationToken;
 use tools::{FetchPolicy, Toolbox};
 use uuid::Uuid;
@@ -59,7 +59,8 @@ pub(crate) struct TurnHandle {
     pub id: TurnId,
     pub session: Arc<Session>,
     pub toolbox: Toolbox,
-    spec: ModelSpec,
+    spec: Arc<ModelSpec>,
+    features: Arc<Features>,
     policy: Arc<Mutex<Policy>>,
     fetch: FetchPolicy,
 }
@@ -147,7 +148,8 @@ impl Turn {
             id: self.id.clone(),
             session: Arc::clone(&self.session),
             toolbox: self.opening.toolbox.clone(),
-            spec: self.opening.spec.clone(),
+            spec: Arc::new(self.opening.spec.clone()),
+            features: Arc::new(self.settings.features(&self.session.shared.environment)),
             policy: Arc::clone(&self.policy),
             fetch: FetchPolicy { allow_private: self.settings.web_fetch.allow_private.clone() },
         }
@@ -189,7 +191,7 @@ impl Turn {
     }
 
     /// Whether the conversation is compacted by itself.
-    fn compaction(&self) -> Compaction {
+    pub fn compaction(&self) -> Compaction {
         meter::compaction(&self.session.state().window, &self.session, &self.settings)
     }
 
@@ -229,6 +231,10 @@ impl Turn {
 impl TurnHandle {
     pub fn emit(&self, event: AgentEvent) {
         self.session.emit(Some(&self.id), event);
+    }
+
+    pub fn features(&self) -> &Features {
+        &self.features
     }
 
     /// How large messages are for the model that answers.

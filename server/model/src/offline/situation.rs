@@ -109,9 +109,13 @@ impl Situation {
         let mut typed = String::new();
         for block in content {
             match block {
-                Block::Text { text } if summary::stands_in(text) && !self.question.is_empty() => {}
+                // Something was said before, and perhaps asked for.
                 Block::Text { text } if summary::stands_in(text) => {
-                    self.question = summary::last_request(text).unwrap_or_default();
+                    self.first_answer = false;
+                    let asked = || summary::last_request(text).unwrap_or_default();
+                    self.question = Some(std::mem::take(&mut self.question))
+                        .filter(|question| !question.is_empty())
+                        .unwrap_or_else(asked);
                 }
                 Block::Text { text } => {
                     let own = without_reminders(text, |reminder| self.reminders.push(reminder.to_owned()));

@@ -377,6 +377,8 @@ fn what_stands_for_messages_is_no_question() {
         crate::offline::situation::Situation::of(&asked).question
     };
     assert_eq!(question(vec![user(&stands_in), user("and now?")]), "and now?");
+    let asked = Request { messages: vec![user(&stands_in)], ..request(Vec::new(), "") };
+    assert!(!crate::offline::situation::Situation::of(&asked).first_answer, "it has introduced itself");
     // Behind a compaction in the middle of a turn, nothing else is there.
     assert!(!question(vec![user(&stands_in)]).is_empty());
     assert_eq!(question(vec![user("[Left out here to make room: 3 earlier messages]"), user("so?")]), "so?");
