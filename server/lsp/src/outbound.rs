@@ -112,6 +112,12 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
+    /// What a session has told so far goes out before an answer that follows on it.
+    pub(crate) fn flush_updates(&self, session: &str) {
+        self.queue().flush_now(session, Instant::now());
+        self.0.wake.notify_one();
+    }
+
     /// What was shown as progress, and is no turn, has ended.
     pub(crate) fn end_progress(&self, job: &str) {
         self.queue().end_progress(job);

@@ -114,8 +114,10 @@ pub(super) async fn compact(
     let job = format!("compact/{}", uuid::Uuid::now_v7());
     server.show_turn(id.as_str(), &job, params.work_done_token);
     let shown = Shown { server: server.clone(), job };
-    let done = server.agent().compact(&id, asked, cancel).await.map_err(error)?;
+    let outcome = server.agent().compact(&id, asked, cancel).await;
+    server.outbound().flush_updates(id.as_str());
     drop(shown);
+    let done = outcome.map_err(error)?;
     Ok(CompactSessionResult {
         layer: done.layer.to_owned(),
         tokens_before: done.tokens_before,

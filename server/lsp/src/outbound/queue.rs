@@ -238,6 +238,13 @@ impl Queue {
         self.push(Outgoing::Request { id, method, params });
     }
 
+    /// What a session has to say goes out before whatever is pushed next, unless it is held back.
+    pub(super) fn flush_now(&mut self, session: &str, now: Instant) {
+        if self.holds == 0 {
+            self.flush(session, now);
+        }
+    }
+
     fn flush_where(&mut self, now: Instant, condition: impl Fn(&Lane) -> bool) {
         let sessions: Vec<String> = self
             .lanes
