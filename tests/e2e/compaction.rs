@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use testkit::{
     fixture::Fixture,
     lsp_client::Turn,
-    model_server::{ModelServer, Reply},
+    model_server::{ModelServer, Reply, SUMMARY_SECTIONS},
 };
 
 use crate::harness::{Harness, trust};
@@ -53,29 +53,21 @@ pub async fn go_on(harness: &Harness, session: &str, turns: usize) {
     }
 }
 
-pub const TITLES: [&str; 9] = [
-    "Request and Intent",
-    "Key Concepts",
-    "Files and Code",
-    "Errors and Fixes",
-    "Problem Solving",
-    "All User Messages",
-    "Pending Tasks",
-    "Current Work",
-    "Next Step",
-];
-
 /// A summary with these of the nine sections.
 pub fn summary_with(sections: impl IntoIterator<Item = usize>) -> Reply {
     let mut text = "<analysis>Let me see.</analysis>\n<summary>\n".to_owned();
     for section in sections {
-        text.push_str(&format!("{}. {}:\n   What there is to say.\n", section + 1, TITLES[section]));
+        text.push_str(&format!(
+            "{}. {}:\n   What there is to say.\n",
+            section + 1,
+            SUMMARY_SECTIONS[section]
+        ));
     }
     Reply::text(text + "</summary>")
 }
 
 pub fn summary() -> Reply {
-    summary_with(0..TITLES.len())
+    summary_with(0..SUMMARY_SECTIONS.len())
 }
 
 pub fn too_long(message: &str) -> Reply {

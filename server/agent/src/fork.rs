@@ -78,11 +78,10 @@ impl Fork<'_> {
         let mut round = 1;
         loop {
             let response = self.ask().await?;
-            let calls = response.calls;
-            if calls.is_empty() || round >= self.rounds {
-                let text = text_of(&response.blocks);
-                return Ok(Ended { text, stop: response.stop_reason });
+            if response.calls.is_empty() || round >= self.rounds {
+                return Ok(Ended { text: response.text(), stop: response.stop_reason });
             }
+            let calls = response.calls;
             round += 1;
             self.messages.push(RequestMessage { role: Role::Assistant, content: response.blocks });
             let mut results = Vec::with_capacity(calls.len());
@@ -155,12 +154,4 @@ fn say(messages: &mut Vec<RequestMessage>, blocks: Vec<Block>) {
         Some(last) if last.role == Role::User => last.content.extend(blocks),
         _ => messages.push(RequestMessage { role: Role::User, content: blocks }),
     }
-}
-
-fn text_of(blocks: &[Block]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

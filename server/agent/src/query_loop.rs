@@ -75,7 +75,7 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
             turn.reacted = false;
             continue;
         }
-        recall::count_citations(&turn.session, &said(&response));
+        recall::count_citations(&turn.session, &response.text());
         match response.stop_reason {
             StopReason::MaxTokens if turn.continuations < CONTINUATIONS => {
                 turn.continuations += 1;
@@ -199,15 +199,6 @@ fn over_limit(turn: &Turn) -> Option<TurnEnd> {
         return Some(turn.end(TurnStop::Budget));
     }
     None
-}
-
-/// The words of a response.
-fn said(response: &Response) -> String {
-    let texts = response.blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn record(turn: &Turn, response: &Response) {

@@ -29,6 +29,17 @@ pub(crate) struct Response {
     pub applied: Vec<AppliedEdit>,
 }
 
+impl Response {
+    /// Its words.
+    pub fn text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 pub(crate) enum Failure {
     /// The user stopped the turn; the complete and the readable of what had arrived.
     Cancelled {
@@ -90,29 +101,7 @@ pub(crate) async fn whole(
     request: Request,
 ) -> Result<Response, (ModelError, Usage)> {
     let mut partial = Partial::default();
-    let mut started = None;
-    let mut events = provider.stream(request).await.map_err(|error| (error, Usage::default()))?;
-    while let Some(event) = events.next().await {
-        match event.map_err(|error| (error, partial.usage))? {
-            Event::Started { id, model, usage } => {
-                started = Some((id, model));
-                partial.usage = usage;
-            }
-            Event::BlockStarted { index, block } => partial.start(index, block),
-            Event::BlockDelta { index, delta } => {
-                partial.extend(index, delta);
-            }
-            Event::BlockFinished { index } => {
-                partial.finish(index);
-            }
-            Event::Finished { stop_reason, usage, .. } => {
-                let (id, model) = started.unwrap_or_default();
-                let (blocks, calls) = partial.take(&stop_reason);
-                return Ok(Response { id, model, blocks, calls, stop_reason, usage, applied: Vec::new() });
-            }
-        }
-    }
-    Err((ended_in_the_middle(), partial.usage))
+    read(provider, request, &mut partial, |_| {}).await.map_err(|error| (error, partial.usage))
 }
 
 async fn attempt(
@@ -122,7 +111,26 @@ async fn attempt(
     round: &mut ToolRound,
 ) -> Result<Response, ModelError> {
     turn.session.state().window.watch.before(&request, Timestamp::now());
-    let mut events = turn.opening.provider.stream(request).await?;
+    let shown = |seen| match seen {
+        Seen::Piece(event) => turn.emit(event),
+        Seen::Call(call) => round.offer(call),
+    };
+    read(&*turn.opening.provider, request, partial, shown).await
+}
+
+/// What is there of a response before it is whole.
+enum Seen {
+    Piece(AgentEvent),
+    Call(Call),
+}
+
+async fn read(
+    provider: &dyn model::Provider,
+    request: Request,
+    partial: &mut Partial,
+    mut see: impl FnMut(Seen),
+) -> Result<Response, ModelError> {
+    let mut events = provider.stream(request).await?;
     let mut started = None;
     while let Some(event) = events.next().await {
         match event? {
@@ -132,14 +140,10 @@ async fn attempt(
             }
             Event::BlockStarted { index, block } => partial.start(index, block),
             Event::BlockDelta { index, delta } => {
-                if let Some(event) = partial.extend(index, delta) {
-                    turn.emit(event);
-                }
+                partial.extend(index, delta).into_iter().for_each(|event| see(Seen::Piece(event)));
             }
             Event::BlockFinished { index } => {
-                if let Some(call) = partial.finish(index) {
-                    round.offer(call);
-                }
+                partial.finish(index).into_iter().for_each(|call| see(Seen::Call(call)));
             }
             Event::Finished { stop_reason, usage, applied } => {
                 let (id, model) = started.unwrap_or_default();

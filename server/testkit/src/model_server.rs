@@ -29,7 +29,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
-pub use self::reply::{Gate, Reply, ReplyBlock};
+pub use self::reply::{Gate, Reply, ReplyBlock, SUMMARY_SECTIONS};
 use self::{anthropic::Message, delivery::stream_response, reply::Answer};
 use crate::{
     prompt_block::{Section, prompt_block, prompt_blocks},

@@ -4,9 +4,9 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 
 use expect_test::expect;
 use serde_json::json;
-use testkit::model_server::{Reply, ReplyBlock};
+use testkit::model_server::{Reply, ReplyBlock, SUMMARY_SECTIONS};
 
-use super::{TITLES, compact, next_messages, report, start, start_with_files, summary, talk};
+use super::{compact, next_messages, report, start, start_with_files, summary, talk};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn words_that_look_like_a_directive_do_not_stop_compactions() {
@@ -48,7 +48,8 @@ async fn a_summary_that_fills_the_window_is_not_taken() {
     harness.client.ignore("notice");
     let session = talk(&harness, 3).await;
     let long = format!("1. Request and Intent\n{}\n", "endless words ".repeat(80_000));
-    let rest: String = (2..).zip(&TITLES[1..]).map(|(at, title)| format!("{at}. {title}\nwords\n")).collect();
+    let rest: String =
+        (2..).zip(&SUMMARY_SECTIONS[1..]).map(|(at, title)| format!("{at}. {title}\nwords\n")).collect();
     harness.model.reply_to("compact", Reply::text(format!("<summary>{long}{rest}</summary>")));
     let error = compact(&harness, &session).await.unwrap_err();
     assert!(error.contains("the summary would not be shorter"), "{error}");

@@ -6,6 +6,19 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+/// What a summary of a conversation consists of.
+pub const SUMMARY_SECTIONS: [&str; 9] = [
+    "Request and Intent",
+    "Key Concepts",
+    "Files and Code",
+    "Errors and Fixes",
+    "Problem Solving",
+    "All User Messages",
+    "Pending Tasks",
+    "Current Work",
+    "Next Step",
+];
+
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub(super) answer: Answer,

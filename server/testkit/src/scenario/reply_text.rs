@@ -13,7 +13,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model_server::{Reply, ReplyBlock};
+use crate::model_server::{Reply, ReplyBlock, SUMMARY_SECTIONS};
 
 pub fn reply(body: &str) -> Reply {
     if body.trim_start().starts_with('[') {
@@ -71,18 +71,8 @@ pub fn reply(body: &str) -> Reply {
 
 /// What a model writes that was asked to summarise a conversation.
 fn summary(text: &str) -> String {
-    let titles = [
-        "Request and Intent",
-        "Key Concepts",
-        "Files and Code",
-        "Errors and Fixes",
-        "Problem Solving",
-        "All User Messages",
-        "Pending Tasks",
-        "Current Work",
-        "Next Step",
-    ];
-    let sections = titles.iter().enumerate().map(|(at, title)| format!("{}. {title}\n{text}\n", at + 1));
+    let sections =
+        SUMMARY_SECTIONS.iter().enumerate().map(|(at, title)| format!("{}. {title}\n{text}\n", at + 1));
     format!("<analysis>\nthoughts\n</analysis>\n<summary>\n{}</summary>", sections.collect::<String>())
 }
 
