@@ -7,7 +7,10 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tools::{EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, SymbolQuery};
 
-use crate::event::{MemoryEvent, SessionEvent};
+use crate::{
+    background::{DreamProgress, JobEvent, News},
+    event::{MemoryEvent, SessionEvent},
+};
 
 pub trait Frontend: Send + Sync {
     /// Takes an event; never blocks, never reorders.
@@ -15,6 +18,15 @@ pub trait Frontend: Send + Sync {
 
     /// Takes word of what is remembered; never blocks.
     fn memory_event(&self, event: MemoryEvent);
+
+    /// Takes word of work that nobody asked for, to be shown with a stop; never blocks.
+    fn job(&self, event: JobEvent);
+
+    /// Takes word of a dream; never blocks.
+    fn dream_progress(&self, progress: DreamProgress);
+
+    /// Something is done that the user may want to look at or take back; never blocks.
+    fn news(&self, news: News);
 
     /// Asks the user. Resolves to a denial where nobody can answer.
     fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer>;

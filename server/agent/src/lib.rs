@@ -4,6 +4,7 @@
 
 pub mod agent;
 mod attachments;
+pub mod background;
 mod cleaner;
 mod collapse;
 mod commands;
@@ -47,6 +48,11 @@ mod web_search;
 mod window;
 
 pub use agent::Agent;
+pub use background::{
+    Account, BackgroundReport, DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound,
+    DreamStarted, DreamState, DreamStatus, Gate, Job, JobEvent, JobKind, JobState, JobStep, KindReport, News,
+    StartDream,
+};
 pub use compaction::{Compact, Compacted, Mode as CompactMode};
 pub use context::{Entry as LedgerEntry, event::Trigger as CompactTrigger, ledger::History as Compactions};
 pub use conversation::{
@@ -62,10 +68,9 @@ pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, Permiss
 pub use memories::{HistoryEntry, ListedMemories, MemoryHit, UndoneMemories};
 pub use memory::{history::Target as UndoTarget, recall::Decision as RecallDecision};
 pub use settings::{Trust, TrustState};
-pub use tasks::Task;
+pub use tasks::{Task, TaskKind};
 pub use tools::{
     Display, EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, Severity, SymbolQuery, TodoStatus,
-    shell::JobStatus,
 };
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, InstructionFile,

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use workspace::Workspace;
 
 use crate::{
+    background::Jobs,
     extensions::Extensions,
     faults::Faults,
     frontend::Frontend,
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     pub faults: Faults,
     pub spend: Spend,
     pub extensions: Extensions,
+    /// What runs by itself.
+    pub jobs: Arc<Jobs>,
     /// What ends with the server: it waits for it.
     pub work: TaskTracker,
     /// Those that are open, for whoever counts something over all of them.
@@ -71,6 +74,7 @@ impl Shared {
         Self {
             spend: Spend::new(directories::config_home(&environment)),
             extensions: Extensions::default(),
+            jobs: Arc::default(),
             work: TaskTracker::new(),
             sessions: Mutex::default(),
             search: Mutex::default(),

@@ -58,6 +58,12 @@ impl Frontend for EditorFrontend {
         }
     }
 
+    fn job(&self, _event: agent::JobEvent) {}
+
+    fn dream_progress(&self, _progress: agent::DreamProgress) {}
+
+    fn news(&self, _news: agent::News) {}
+
     fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer> {
         let params = convert::permission_question(question);
         let session = params.session_id.clone();

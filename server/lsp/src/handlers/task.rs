@@ -1,6 +1,6 @@
 //! `reverie/tasks/*`.
 
-use agent::{JobStatus, Task as AgentTask};
+use agent::{JobState, Task as AgentTask};
 use protocol::{Empty, ListTasksParams, ListTasksResult, StopTaskParams, Task, TaskKind, TaskState};
 use tower_lsp::jsonrpc;
 
@@ -19,20 +19,18 @@ pub(super) async fn stop(server: Server, params: StopTaskParams) -> jsonrpc::Res
 }
 
 fn converted(task: AgentTask) -> Task {
-    let (state, detail) = match task.job.status {
-        JobStatus::Running => (TaskState::Running, None),
-        JobStatus::Exited { code: 0 } => (TaskState::Completed, None),
-        JobStatus::Exited { code } => (TaskState::Failed, Some(format!("exit code {code}"))),
-        JobStatus::Signalled { signal } => (TaskState::Failed, Some(format!("killed by signal {signal}"))),
-        JobStatus::Killed => (TaskState::Killed, None),
-    };
     Task {
         task_id: task.id,
         kind: TaskKind::Shell,
-        session_id: task.session.to_string(),
-        title: task.job.command,
-        state,
-        started_at: jiff::Timestamp::try_from(task.job.started).unwrap_or_default().to_string(),
-        detail,
+        session_id: task.session.map(|id| id.to_string()).unwrap_or_default(),
+        title: task.title,
+        state: match task.state {
+            JobState::Running => TaskState::Running,
+            JobState::Completed => TaskState::Completed,
+            JobState::Failed => TaskState::Failed,
+            JobState::Killed => TaskState::Killed,
+        },
+        started_at: task.started.to_string(),
+        detail: task.detail,
     }
 }

@@ -1,0 +1,200 @@
+//! What the agent does without being asked: it learns after a turn (`extraction`), keeps notes of a session (`notes`),
+//! and puts its memories in order (`dream`).
+//!
+//! All of it runs as forks of a conversation, holds nobody up, can be stopped, has gates whose state anyone may see, an
+//! account of its own, and a budget for the day.
+
+mod jobs;
+mod requests;
+
+use std::path::PathBuf;
+
+use conversation::{SessionId, Usage};
+use jiff::Timestamp;
+
+pub(crate) use jobs::Jobs;
+pub use jobs::{Job, JobState};
+
+/// What it is that runs by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum JobKind {
+    Extraction,
+    Notes,
+    Dream,
+}
+
+impl JobKind {
+    pub const ALL: [Self; 3] = [Self::Extraction, Self::Notes, Self::Dream];
+
+    /// As accounts and the protocol name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extraction => "extraction",
+            Self::Notes => "sessionMemory",
+            Self::Dream => "dream",
+        }
+    }
+}
+
+/// One condition of running by itself, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Stable: `enabled`, `hours`, …
+    pub name: &'static str,
+    pub open: bool,
+    /// In words: why it is open or not, with the figures.
+    pub detail: String,
+}
+
+/// A job of the agent's own, as it goes along: shown as work in progress that can be stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEvent {
+    pub id: String,
+    pub kind: JobKind,
+    pub session: Option<SessionId>,
+    pub step: JobStep,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobStep {
+    Begun { title: String },
+    Report { message: String },
+    Ended { message: Option<String> },
+}
+
+/// Something is done that the user may want to look at, or take back. Told quietly, once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    pub kind: JobKind,
+    pub session: Option<SessionId>,
+    /// "Remembered: X, Y".
+    pub text: String,
+    /// What "View" shows.
+    pub view: Option<PathBuf>,
+    /// What "Undo" takes back: a group of the history.
+    pub undo: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct StartDream {
+    /// Whose conversation it starts from; the one that was used last, if it is not said.
+    pub session: Option<SessionId>,
+    /// Only shows what it would change.
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DreamStarted {
+    Started(String),
+    /// And why.
+    Skipped(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DreamState {
+    Idle,
+    /// Here.
+    Running,
+    /// In another process.
+    Locked,
+}
+
+#[derive(Clone, Debug)]
+pub struct DreamStatus {
+    pub state: DreamState,
+    pub last_consolidated: Option<Timestamp>,
+    /// Other sessions that were touched since.
+    pub sessions_since: usize,
+    /// In the order in which they are looked at.
+    pub gates: Vec<Gate>,
+    /// The one that runs here.
+    pub running: Option<DreamProgress>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DreamOutcome {
+    Running,
+    Completed,
+    Failed,
+    Killed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DreamPhase {
+    Starting,
+    /// Since its first change.
+    Updating,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DreamProgress {
+    pub dream: String,
+    pub status: DreamOutcome,
+    pub phase: DreamPhase,
+    pub rounds: u32,
+    pub files_touched: Vec<PathBuf>,
+    /// What it said last, or how it ended.
+    pub text: Option<String>,
+    /// The last rounds, oldest first.
+    pub latest: Vec<DreamRound>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DreamRound {
+    pub text: String,
+    pub tool_calls: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct DreamReport {
+    pub dream: String,
+    pub status: DreamOutcome,
+    pub dry_run: bool,
+    /// What set it off.
+    pub trigger: String,
+    pub began: Timestamp,
+    pub ended: Timestamp,
+    /// The file, in Markdown.
+    pub path: Option<PathBuf>,
+    pub text: String,
+    pub changes: Vec<DreamChange>,
+    pub usage: Usage,
+    pub cost_usd: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DreamChange {
+    /// For undoing it alone; absent where nothing was written.
+    pub change: Option<String>,
+    pub path: PathBuf,
+    pub why: String,
+    pub diff: String,
+}
+
+/// What runs by itself, why or why not, and what it has cost today.
+#[derive(Clone, Debug)]
+pub struct BackgroundReport {
+    pub kinds: Vec<KindReport>,
+    pub spent_usd: f64,
+    /// The setting `budgets.backgroundDayUsd`.
+    pub limit_usd: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct KindReport {
+    pub kind: JobKind,
+    pub gates: Vec<Gate>,
+    pub today: Account,
+    /// How the last one ended, in words.
+    pub last: Option<String>,
+}
+
+/// What one kind of background work did and cost in a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    pub runs: u64,
+    pub usage: Usage,
+    pub cost_usd: f64,
+    /// Files written: memories, or notes.
+    pub files: u64,
+}
