@@ -337,10 +337,13 @@ impl Agent {
         for session in &sessions {
             session.cancel();
         }
+        self.shared.jobs.stop_all(|_| true);
+        self.shared.learning.close();
         self.turns.close();
         let killed = futures_util::future::join_all(sessions.iter().map(|session| session.shell.kill_all()));
         let extensions = self.shared.extensions.shutdown();
-        let drained = async { tokio::join!(killed, extensions, self.turns.wait()) };
+        let learning = self.shared.learning.wait();
+        let drained = async { tokio::join!(killed, extensions, self.turns.wait(), learning) };
         let drained = tokio::time::timeout(SHUTDOWN, drained);
         if drained.await.is_err() {
             tracing::warn!("some turns did not end in time");

@@ -4,13 +4,28 @@
 //! All of it runs as forks of a conversation, holds nobody up, can be stopped, has gates whose state anyone may see, an
 //! account of its own, and a budget for the day.
 
+mod dream;
+mod extraction;
+mod gates;
 mod jobs;
+mod memory_tools;
 mod requests;
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf, sync::Arc};
 
 use conversation::{SessionId, Usage};
 use jiff::Timestamp;
+
+use crate::{
+    event::{TurnEnd, TurnId, TurnStop},
+    fork::Spent,
+    session::Session,
+    shared::Shared,
+    spend,
+};
+
+pub(crate) use dream::Dreams;
+pub(crate) use extraction::{Learning, Snapshot};
 
 pub(crate) use jobs::Jobs;
 pub use jobs::{Job, JobState};
@@ -197,4 +212,44 @@ pub struct Account {
     pub cost_usd: f64,
     /// Files written: memories, or notes.
     pub files: u64,
+}
+
+/// What is to be learnt from a turn that has ended, taken before anything follows it.
+pub(crate) fn at_end_of(session: &Session, turn: &TurnId, end: &TurnEnd) -> Option<Snapshot> {
+    (end.stop == TurnStop::EndTurn)
+        .then(|| Snapshot { turn: turn.clone(), thread: session.state().thread.clone() })
+}
+
+/// "At the end, without blocking the user, extraction and the dream gate."
+pub(crate) fn after_turn(session: &Arc<Session>, snapshot: Option<Snapshot>) {
+    let shared = &session.shared;
+    shared.dreams.touch();
+    let Some(snapshot) = snapshot else { return };
+    shared.learning.spawn(extraction::after_turn(Arc::clone(session), snapshot));
+    shared.work.spawn(dream::after_turn(Arc::clone(session)));
+}
+
+/// Runs what waits for the disk; what went wrong, in words.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => {
+            tracing::error!(%error, "background work panicked");
+            Err("it failed inside; the log has the details".to_owned())
+        }
+    }
+}
+
+/// Books what a job did today.
+fn account(shared: &Shared, kind: JobKind, spent: Spent, files: usize) {
+    let Spent { usage, cost_usd } = spent;
+    let account = Account { runs: 1, usage, cost_usd, files: files as u64 };
+    let spend = shared.spend.clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = spend.add_background(spend::today(), kind, account) {
+            tracing::warn!(%error, "what background work did could not be written down");
+        }
+    });
 }

@@ -4,7 +4,10 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use checkpoints::{Store, Tracker};
@@ -18,7 +21,7 @@ use tokio_util::task::TaskTracker;
 use workspace::Workspace;
 
 use crate::{
-    background::Jobs,
+    background::{Dreams, Jobs},
     extensions::Extensions,
     faults::Faults,
     frontend::Frontend,
@@ -48,6 +51,11 @@ pub(crate) struct Shared {
     pub extensions: Extensions,
     /// What runs by itself.
     pub jobs: Arc<Jobs>,
+    pub dreams: Dreams,
+    /// What is being learnt: an orderly shutdown waits for it.
+    pub learning: TaskTracker,
+    /// Nobody is there to see what runs by itself.
+    unattended: AtomicBool,
     /// What ends with the server: it waits for it.
     pub work: TaskTracker,
     /// Those that are open, for whoever counts something over all of them.
@@ -75,6 +83,9 @@ impl Shared {
             spend: Spend::new(directories::config_home(&environment)),
             extensions: Extensions::default(),
             jobs: Arc::default(),
+            dreams: Dreams::default(),
+            learning: TaskTracker::new(),
+            unattended: AtomicBool::new(false),
             work: TaskTracker::new(),
             sessions: Mutex::default(),
             search: Mutex::default(),
@@ -118,6 +129,14 @@ impl Shared {
             editor: editor.as_ref(),
             command_line: self.command_line_settings.as_ref(),
         })
+    }
+
+    pub fn set_unattended(&self, unattended: bool) {
+        self.unattended.store(unattended, Ordering::Relaxed);
+    }
+
+    pub fn is_unattended(&self) -> bool {
+        self.unattended.load(Ordering::Relaxed)
     }
 
     /// A session is open until the last who has it lets go of it.

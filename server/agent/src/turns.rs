@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     agent::Agent,
-    attachments,
+    attachments, background,
     commands::{self, BuiltIn, Spoken},
     compaction::{self, Compact, Compacted, Refusal},
     event::{AgentEvent, TurnEnd, TurnId, TurnStop},
@@ -267,7 +267,9 @@ impl Agent {
             if let Err(error) = closed.await {
                 tracing::error!(%error, session = %session.id, "the end of a turn panicked");
             }
+            let snapshot = background::at_end_of(&session, &turn, &end);
             agent.let_go(&session, Some((&turn, end)));
+            background::after_turn(&session, snapshot);
             session.history.settle(&session, Some(&turn)).await;
         });
     }

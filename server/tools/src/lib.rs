@@ -20,6 +20,7 @@ mod list;
 mod media;
 mod multi_edit;
 mod open_files;
+mod propose;
 mod read;
 pub mod read_state;
 mod schema;
@@ -40,6 +41,7 @@ mod write;
 
 pub use host::{AgentHost, EditorDiagnostic, EditorSymbol, PlanAnswer, Severity, SymbolQuery};
 pub use media::image_block;
+pub use propose::{Proposed, propose};
 pub use read::{ShownFile, show_file};
 pub use read_state::{ReadState, Seen};
 pub use shell::{JobInfo, JobStatus, Shell};
