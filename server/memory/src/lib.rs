@@ -7,6 +7,8 @@
 pub mod compose;
 pub mod dates;
 pub mod desk;
+pub mod dream_lock;
+mod guard;
 pub mod history;
 pub mod index;
 pub mod instructions;
