@@ -6,6 +6,7 @@
 
 pub mod compose;
 pub mod dates;
+pub mod directive;
 pub mod history;
 pub mod index;
 pub mod instructions;
