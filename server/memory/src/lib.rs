@@ -9,6 +9,7 @@ pub mod dates;
 pub mod desk;
 pub mod dream_lock;
 mod guard;
+pub mod directive;
 pub mod history;
 pub mod index;
 pub mod instructions;
