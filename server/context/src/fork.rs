@@ -5,3 +5,5 @@
 pub const COMPACT: &str = "<reverie-fork kind=\"compact\">";
 /// Of a request for the summary of a span.
 pub const COLLAPSE: &str = "<reverie-fork kind=\"collapse\">";
+/// Of a request to bring the session's notes up to date.
+pub const NOTES: &str = "<reverie-fork kind=\"session_memory\">";
