@@ -38,6 +38,7 @@ pub mod untrusted;
 mod web_fetch;
 mod write;
 
+pub use edit::EditCall;
 pub use host::{AgentHost, EditorDiagnostic, EditorSymbol, PlanAnswer, Severity, SymbolQuery};
 pub use media::image_block;
 pub use read::{ShownFile, show_file};

@@ -15,9 +15,9 @@ use crate::{
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
-    file_path: String,
+    pub(crate) file_path: String,
     /// The replacements, in order.
-    edits: Vec<Replacement>,
+    pub(crate) edits: Vec<Replacement>,
 }
 
 pub struct MultiEdit;
