@@ -5,6 +5,7 @@
 //! account of its own, and a budget for the day.
 
 mod jobs;
+pub(crate) mod notes;
 mod requests;
 
 use std::path::PathBuf;

@@ -29,6 +29,7 @@ use tools::{
 use uuid::Uuid;
 
 use crate::{
+    background::notes::Keeping,
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
     history::History,
@@ -79,6 +80,10 @@ pub(crate) struct State {
     pub granted: Vec<Rule>,
     pub cost: CostState,
     pub title: Option<String>,
+    /// By the user.
+    pub title_is_given: bool,
+    /// How far the session's notes have come.
+    pub notes: Keeping,
     /// Cancels the turn that runs.
     pub running: Option<CancellationToken>,
     pub queue: VecDeque<Queued>,

@@ -25,10 +25,13 @@ impl Progress {
 
     /// `had_calls`: the last response.
     pub fn is_due(&self, tokens: u64, had_calls: bool) -> bool {
-        match self.at_last {
-            None => tokens >= FIRST_AT,
-            Some(at_last) => tokens >= at_last.saturating_add(GROWTH) && (self.calls >= CALLS || !had_calls),
-        }
+        let is_at_rest = self.at_last.is_none() || self.calls >= CALLS || !had_calls;
+        tokens >= self.next_at() && is_at_rest
+    }
+
+    /// The size at which the next notes are due.
+    pub fn next_at(&self) -> u64 {
+        self.at_last.map_or(FIRST_AT, |at_last| at_last.saturating_add(GROWTH))
     }
 
     /// The notes cover the conversation as it was at `then`, with this size; it may have gone on since.
