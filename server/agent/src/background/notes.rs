@@ -17,8 +17,8 @@ use settings::Settings;
 use tokio_util::sync::CancellationToken;
 
 use self::paper::Paper;
-pub(crate) use self::paper::{path, read};
-use super::{Gate, JobKind, JobState};
+pub(crate) use self::paper::{path, read, written};
+use super::{Gate, JobKind, JobState, jobs::Running};
 use crate::{
     event::AgentEvent,
     fork::{Fork, ForkError},
@@ -99,7 +99,14 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
     }
     let is_open = gates(session, &turn.settings).iter().all(|gate| gate.open);
     if let Some(update) = is_open.then(|| Update::begin(session, &turn.opening, tokens)).flatten() {
-        session.shared.work.spawn(update.run());
+        let shared = &session.shared;
+        let job = shared.jobs.begin(
+            &shared.frontend,
+            JobKind::Notes,
+            Some(session.id.clone()),
+            "Notes of the session",
+        );
+        shared.work.spawn(update.run(job));
     }
 }
 
@@ -145,26 +152,26 @@ impl Update {
         })
     }
 
-    async fn run(self) {
-        let shared = &self.session.shared;
-        shared.faults.reach("notes");
-        let id = self.session.id.clone();
-        let job = shared.jobs.begin(&shared.frontend, JobKind::Notes, Some(id), "Notes of the session");
-        match self.write(&job.cancel).await {
+    async fn run(self, job: Running) {
+        self.session.shared.faults.reach("notes");
+        let (state, detail) = match self.write(&job.cancel).await {
             Ok(text) => {
                 self.succeed(&text);
-                job.end(JobState::Completed, None);
+                (JobState::Completed, None)
             }
             Err(Failure::Cancelled) => {
-                // Nobody's failure.
-                self.session.state().notes.failures -= 1;
-                job.end(JobState::Killed, None);
+                let failures = &mut self.session.state().notes.failures;
+                *failures = failures.saturating_sub(1);
+                (JobState::Killed, None)
             }
             Err(Failure::Told(why)) => {
                 tracing::warn!(session = %self.session.id, why, "the notes were not brought up to date");
-                job.end(JobState::Failed, Some(why));
+                (JobState::Failed, Some(why))
             }
-        }
+        };
+        // Whoever hears of the end may ask for the next.
+        drop(self);
+        job.end(state, detail);
     }
 
     /// The notes as they are afterwards.

@@ -10,11 +10,12 @@ use std::{
 use context::{measure::Tokens, notes};
 use conversation::ResultContent;
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 use settings::directories;
 use tools::{EditCall, ToolFailure};
 use workspace::{Beneath, BeneathError};
 
-use crate::{fork::ForkTools, session::Session, tool_round::Call};
+use crate::{fork::ForkTools, session::Session, tool_round::Call, types::SessionNotes, window::Window};
 
 /// Largest file of notes that is read or written, in bytes.
 const MOST_NOTES: u64 = 1024 * 1024;
@@ -35,6 +36,14 @@ pub(crate) async fn read(session: &Session, path: &Path) -> Result<String, Strin
     });
     let read = reading.await.unwrap_or_else(|error| Err(error.to_string()));
     read.map_err(|why| format!("there are no notes of this session ({}: {why})", path.display()))
+}
+
+/// Where the notes are and what they cover; `None` where there are none. Looks at the disk.
+pub(crate) fn written(session: &Session, window: &Window) -> Option<SessionNotes> {
+    let path = path(session);
+    let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let updated_at = Timestamp::try_from(metadata.modified().ok()?).ok()?;
+    Some(SessionNotes { path, upto: window.projection.notes_upto(), updated_at })
 }
 
 /// The notes while they are brought up to date.
