@@ -214,6 +214,8 @@ export interface ContextReportResult {
   canUncompact: boolean;
   /** What was spent, by who asked. */
   sources: SourceCost[];
+  /** Absent where the session has none yet. */
+  notes?: SessionNotes;
 }
 
 export interface DeleteMemoryParams {
@@ -792,6 +794,16 @@ export interface SessionMessage {
   text: string;
   /** When, in RFC 3339. */
   timestamp: string;
+}
+
+/** The notes that a session keeps about itself, for compaction. */
+export interface SessionNotes {
+  /** The file, absolute. */
+  path: string;
+  /** The last message that they cover; absent where that is not known. */
+  upto?: string;
+  /** When they were last written, in RFC 3339. */
+  updatedAt: string;
 }
 
 /** What a list shows of a session. */

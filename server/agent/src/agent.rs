@@ -81,7 +81,9 @@ impl Agent {
         let id = SessionId::random();
         let stamp = self.stamp(&id, &cwd);
         let transcript = Transcript::create(&directories::project_dir(&self.shared.environment, &cwd), stamp);
-        let state = State { model_name: new.model, mode, title: new.title, ..State::default() };
+        let title_is_given = new.title.is_some();
+        let state =
+            State { model_name: new.model, mode, title: new.title, title_is_given, ..State::default() };
         let session = Session::new(
             id.clone(),
             cwd.clone(),
@@ -267,7 +269,10 @@ impl Agent {
         let open = self.open().get(id).cloned();
         match open {
             Some(session) => {
-                session.state().title = Some(title.to_owned());
+                {
+                    let mut state = session.state();
+                    (state.title, state.title_is_given) = (Some(title.to_owned()), true);
+                }
                 // A session without a message has no file yet; its title is written with the first prompt.
                 if !session.state().thread.is_empty() {
                     session.record(&Record::Title(title.to_owned()));
@@ -287,6 +292,7 @@ impl Agent {
             return store::trash(&self.shared, id, stamp, OpenHere::No);
         };
         session.cancel();
+        self.shared.jobs.stop_all(|job| job.session.as_ref() == Some(id));
         let shell = Arc::clone(&session.shell);
         self.turns.spawn(async move { shell.kill_all().await });
         match store::trash(&self.shared, id, stamp, OpenHere::Yes) {

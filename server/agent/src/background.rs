@@ -9,6 +9,7 @@ mod extraction;
 mod gates;
 mod jobs;
 mod memory_tools;
+pub(crate) mod notes;
 mod requests;
 
 use std::{io, path::PathBuf, sync::Arc};

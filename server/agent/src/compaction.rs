@@ -8,11 +8,7 @@ mod commit;
 mod restore;
 mod summary;
 
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{ops::Range, sync::Arc};
 
 use context::{
     Trigger,
@@ -27,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
+    background::notes,
     event::{NoticeLevel, TurnId},
     meter, opening,
     session::{Opening, Session},
@@ -262,8 +259,9 @@ impl Job<'_> {
         if !features.session_memory_compact {
             return Err("compaction from the session's notes is switched off".to_owned());
         }
-        let path = notes_path(session);
-        let text = read_notes(session, &path).await?;
+        notes::settled(session, self.cancel).await;
+        let path = notes::path(session);
+        let text = notes::read(session, &path).await?;
         let (upto, resumed) = {
             let state = session.state();
             (state.window.projection.notes_upto(), state.window.resumed)
@@ -325,25 +323,6 @@ pub(crate) fn unanswered(thread: &[Arc<Message>]) -> usize {
             && matches!(&message.body, Body::User { content } if !content.iter().any(is_result))
     });
     if answers_calls || !speaks { thread.len() } else { end }
-}
-
-/// Where the notes of a session are.
-pub(crate) fn notes_path(session: &Session) -> PathBuf {
-    session.project_dir().join(session.id.as_str()).join("session-memory").join("summary.md")
-}
-
-/// Largest file of notes that is read, in bytes.
-const MOST_NOTES: u64 = 1024 * 1024;
-
-/// Whatever lies there, nobody waits for it.
-async fn read_notes(session: &Session, path: &Path) -> Result<String, String> {
-    let (folder, notes) = (session.project_dir(), path.to_owned());
-    let reading = tokio::task::spawn_blocking(move || {
-        let folder = folder.canonicalize().map_err(|error| error.to_string())?;
-        markdown::file::read_below(&notes, &folder, MOST_NOTES)
-    });
-    let read = reading.await.unwrap_or_else(|error| Err(error.to_string()));
-    read.map_err(|why| format!("there are no notes of this session ({}: {why})", path.display()))
 }
 
 /// "Three failures in a row stop automatic compaction for the session."

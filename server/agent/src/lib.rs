@@ -74,6 +74,6 @@ pub use tools::{
 };
 pub use types::{
     Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, InstructionFile,
-    ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound, SessionPage,
+    ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound, SessionNotes, SessionPage,
     SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand, SourceCost,
 };

@@ -10,6 +10,7 @@ use settings::Settings;
 
 use crate::{
     attachments,
+    background::notes,
     event::{NoticeLevel, TurnEnd, TurnStop},
     recall, room,
     session::{Opening, Session},
@@ -64,17 +65,20 @@ pub(crate) async fn run(turn: &mut Turn) -> TurnEnd {
         };
         record(turn, &response);
         turn.account(&response);
-        if !response.calls.is_empty() {
+        let calls = response.calls.len();
+        if calls > 0 {
             tools.finish(response.calls).await;
             if turn.cancel.is_cancelled() {
                 attachments::tell_interrupted(turn);
                 return turn.end(TurnStop::Cancelled);
             }
+            notes::after_response(turn, calls);
             turn.continuations = 0;
             // The turn has come further: what is too long now is another request.
             turn.reacted = false;
             continue;
         }
+        notes::after_response(turn, calls);
         recall::count_citations(&turn.session, &response.text());
         match response.stop_reason {
             StopReason::MaxTokens if turn.continuations < CONTINUATIONS => {

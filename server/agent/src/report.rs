@@ -8,6 +8,7 @@ use model::ModelSpec;
 use serde::Serialize;
 
 use crate::{
+    background::notes,
     meter, recall,
     session::Session,
     shared::Shared,
@@ -118,6 +119,7 @@ pub(crate) fn context(session: &Session) -> Result<ContextReport, AgentError> {
         compactions: state.window.history(),
         can_uncompact: state.window.undo.is_some(),
         sources: sources(&state.cost),
+        notes: notes::written(session, &state.window),
     })
 }
 

@@ -29,7 +29,7 @@ use tools::{
 use uuid::Uuid;
 
 use crate::{
-    background::Learning,
+    background::{Learning, notes::Keeping},
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
     history::History,
@@ -82,6 +82,10 @@ pub(crate) struct State {
     pub granted: Vec<Rule>,
     pub cost: CostState,
     pub title: Option<String>,
+    /// By the user.
+    pub title_is_given: bool,
+    /// How far the session's notes have come.
+    pub notes: Keeping,
     /// Cancels the turn that runs.
     pub running: Option<CancellationToken>,
     pub queue: VecDeque<Queued>,

@@ -133,6 +133,7 @@ pub(crate) fn open(
         tip: loaded.tip,
         thread: loaded.thread,
         cost: loaded.cost,
+        title_is_given: loaded.title_is_given,
         title: loaded.title,
         mode: loaded.mode.as_deref().and_then(Mode::parse).filter(|mode| *mode != Mode::Bypass),
         ..State::default()

@@ -7,6 +7,7 @@ use conversation::{SessionId, Strategy, Usage};
 use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
+use uuid::Uuid;
 use workspace::{Range, Workspace};
 
 use crate::{
@@ -84,6 +85,16 @@ pub struct ContextReport {
     pub can_uncompact: bool,
     /// What was spent, by who asked.
     pub sources: Vec<SourceCost>,
+    pub notes: Option<SessionNotes>,
+}
+
+/// The notes that a session keeps about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionNotes {
+    pub path: PathBuf,
+    /// The last message that they cover, if it is known.
+    pub upto: Option<Uuid>,
+    pub updated_at: Timestamp,
 }
 
 #[derive(Clone, Debug)]

@@ -18,3 +18,5 @@ pub fn is_forked(messages: &[RequestMessage]) -> bool {
 pub const COMPACT: &str = "<reverie-fork kind=\"compact\">";
 /// Of a request for the summary of a span.
 pub const COLLAPSE: &str = "<reverie-fork kind=\"collapse\">";
+/// Of a request to bring the session's notes up to date.
+pub const NOTES: &str = "<reverie-fork kind=\"session_memory\">";

@@ -15,6 +15,7 @@ pub mod kind;
 pub mod ledger;
 pub mod measure;
 pub mod microcompact;
+pub mod notes;
 pub mod partial;
 pub mod prepare;
 pub mod projection;

@@ -17,8 +17,8 @@ const TAIL_TOKENS: u64 = 10_000;
 const TAIL_MESSAGES: usize = 5;
 /// Where going further back for it ends.
 const LARGEST_EXTENSION: u64 = 40_000;
-const SECTION_TOKENS: u64 = 2_000;
-const NOTES_TOKENS: u64 = 12_000;
+pub(crate) const SECTION_TOKENS: u64 = 2_000;
+pub(crate) const NOTES_TOKENS: u64 = 12_000;
 
 /// The notes as they are on the disk.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ pub fn summary_text(plan: &Plan, transcript: &Path, then: Continue) -> String {
 }
 
 /// Nothing but headings, descriptions in italics and blank lines.
-fn is_bare(notes: &str) -> bool {
+pub(crate) fn is_bare(notes: &str) -> bool {
     notes.lines().map(str::trim).all(|line| {
         let is_wrapped = |mark: char| line.len() > 1 && line.starts_with(mark) && line.ends_with(mark);
         let is_bold = line.starts_with("**") || line.starts_with("__");
@@ -156,7 +156,7 @@ fn within_limits(notes: Notes<'_>, tokens: Tokens<'_>) -> String {
 }
 
 /// From one top heading to the next.
-fn sections(notes: &str) -> Vec<&str> {
+pub(crate) fn sections(notes: &str) -> Vec<&str> {
     let mut sections = Vec::new();
     let mut rest = notes.trim_end();
     while let Some(at) = rest.find("\n# ") {

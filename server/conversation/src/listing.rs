@@ -108,7 +108,12 @@ fn summarise(session: &SessionId, path: &Path) -> io::Result<Option<Summary>> {
     let tail = Tail::read(&mut file, bytes)?;
     let first_prompt = one_line(head.prompt.as_deref().unwrap_or_default(), PROMPT_CHARS);
     let custom = tail.custom_title.and_then(|(line, _)| title(&line)).or(head.custom_title);
-    let generated = tail.generated_title.and_then(|line| title(&line)).or(head.generated_title);
+    let generated = tail
+        .generated_title
+        .map(|(line, _)| line)
+        .or(tail.summary)
+        .and_then(|line| title(&line))
+        .or(head.generated_title);
     let given =
         custom.or(generated).map(|title| one_line(&title, TITLE_CHARS)).filter(|title| !title.is_empty());
     let title = given.unwrap_or_else(|| match first_prompt.is_empty() {
@@ -134,11 +139,8 @@ fn summarise(session: &SessionId, path: &Path) -> io::Result<Option<Summary>> {
 
 fn title(line: &[u8]) -> Option<String> {
     match decode(line).ok()? {
-        Record::Title(title) => Some(title),
-        Record::Unknown(value) => {
-            let title = value.get("aiTitle").or_else(|| value.get("summary"))?;
-            title.as_str().map(str::to_owned)
-        }
+        Record::Title(title) | Record::GeneratedTitle(title) => Some(title),
+        Record::Unknown(value) => value.get("summary")?.as_str().map(str::to_owned),
         _ => None,
     }
     .filter(|title| !title.trim().is_empty())

@@ -41,6 +41,7 @@ pub(crate) const CHECKPOINT: &str = "reverie-checkpoint";
 pub(crate) const CONTEXT: &str = "reverie-context";
 pub(crate) const BRANCHES: &str = "reverie-branches";
 pub(crate) const CUSTOM_TITLE: &str = "custom-title";
+pub(crate) const GENERATED_TITLE: &str = "ai-title";
 /// Claude Code's; ours name the turn besides.
 pub(crate) const QUEUE_OPERATION: &str = "queue-operation";
 
@@ -66,6 +67,8 @@ pub enum Record {
     Prefix(Prefix),
     /// Given by the user; the last one counts.
     Title(String),
+    /// Made by a model; counts where the user gave none, and then the last one does.
+    GeneratedTitle(String),
     Cost(CostState),
     /// What the file tools have seen, in their own form.
     ReadFiles(Value),

@@ -59,6 +59,8 @@ pub struct Loaded {
     pub prefix: Option<Prefix>,
     /// Given by the user, else generated; `None`: the first prompt has to do.
     pub title: Option<String>,
+    /// By the user.
+    pub title_is_given: bool,
     pub cost: CostState,
     /// Oldest first; nothing that was read after the end of the thread, for the model has not seen it.
     pub read_files: Vec<Value>,
@@ -166,7 +168,8 @@ pub(crate) fn read(path: &Path, strategy: Option<Strategy>, at: Option<Uuid>) ->
         new_messages: paired.new_messages,
         new_records: new_records(&extras, &branches),
         prefix: extras.prefix,
-        title: extras.title,
+        title_is_given: extras.given_title.is_some(),
+        title: extras.given_title.or(extras.generated_title),
         cost: extras.cost.clone().unwrap_or_default(),
         read_files: files_seen(extras.read_files, chosen.next_offset),
         cwd: extras.cwd,

@@ -22,7 +22,7 @@ use crate::{
     message::PreservedSegment,
     record::{
         BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION,
-        HEAD, MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
+        GENERATED_TITLE, HEAD, MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, identity,
     },
 };
 
@@ -40,7 +40,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "agent-color",
     "agent-name",
     "agent-setting",
-    "ai-title",
     "attribution-snapshot",
     "content-replacement",
     "continued-in",
@@ -316,7 +315,7 @@ impl Scan {
             CONTEXT => self.extras.context.push(place),
             QUEUE_OPERATION if envelope.names_turn() => self.extras.queue_operations.push(place),
             CUSTOM_TITLE => self.extras.custom_title = Some(place),
-            "ai-title" => self.extras.generated_title = Some(place),
+            GENERATED_TITLE => self.extras.generated_title = Some(place),
             "summary" => self.extras.summaries.push(place),
             kind if FOREIGN_KINDS.contains(&kind) => {}
             kind => count(&mut self.damage.unknown_kinds, kind, 1),

@@ -60,6 +60,7 @@ struct State {
     lost: usize,
     buffer: Vec<u8>,
     title: Repeated,
+    generated_title: Repeated,
     cost: Repeated,
     branches: Repeated,
     /// Of the file that is written to; `None` where it cannot be known.
@@ -86,6 +87,7 @@ impl Transcript {
             lost: 0,
             buffer: Vec::new(),
             title: Repeated::default(),
+            generated_title: Repeated::default(),
             cost: Repeated::default(),
             branches: Repeated::default(),
             identity: None,
@@ -257,6 +259,7 @@ impl State {
             file.read_exact(&mut last)?;
             let tail = Tail::read(&mut file, length)?;
             self.title.restore(tail.custom_title);
+            self.generated_title.restore(tail.generated_title);
             self.cost.restore(tail.cost);
             self.branches.restore(tail.branches);
         }
@@ -276,6 +279,7 @@ impl State {
         }
         match record {
             Record::Title(_) => self.title.written(line),
+            Record::GeneratedTitle(_) => self.generated_title.written(line),
             Record::Cost(_) => self.cost.written(line),
             Record::Branches(_) => self.branches.written(line),
             Record::Message(_)
@@ -291,7 +295,7 @@ impl State {
             | Record::ModelChoice(_)
             | Record::Unknown(_) => {}
         }
-        for repeated in [&mut self.title, &mut self.cost, &mut self.branches] {
+        for repeated in [&mut self.title, &mut self.generated_title, &mut self.cost, &mut self.branches] {
             repeated.bytes_since += line.len() as u64;
             // What waits is not made longer by what can be said again later.
             if written.is_ok() && !repeated.line.is_empty() && repeated.bytes_since > REPEAT_AFTER {

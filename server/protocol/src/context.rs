@@ -34,6 +34,22 @@ pub struct ContextReportResult {
     pub can_uncompact: bool,
     /// What was spent, by who asked.
     pub sources: Vec<SourceCost>,
+    /// Absent where the session has none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<SessionNotes>,
+}
+
+/// The notes that a session keeps about itself, for compaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionNotes {
+    /// The file, absolute.
+    pub path: String,
+    /// The last message that they cover; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upto: Option<String>,
+    /// When they were last written, in RFC 3339.
+    pub updated_at: String,
 }
 
 /// The last ten compactions, oldest first.

@@ -27,8 +27,8 @@ pub use capability::{ClientCapabilities, ServerCapabilities, VERSION};
 pub use context::{
     CacheEffect, CompactMode, CompactSessionParams, CompactSessionResult, CompactTrigger, Compactions,
     ContextChange, ContextLayoutParams, ContextLayoutResult, ContextLevel, ContextOriginalParams,
-    ContextOriginalResult, ContextPart, ContextReportParams, ContextReportResult, PastCompaction, SourceCost,
-    UncompactSessionParams,
+    ContextOriginalResult, ContextPart, ContextReportParams, ContextReportResult, PastCompaction,
+    SessionNotes, SourceCost, UncompactSessionParams,
 };
 pub use editor::{
     EditorDiagnostic, EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbol, EditorSymbolsParams,

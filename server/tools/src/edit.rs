@@ -2,12 +2,15 @@
 //!
 //! "Exact and unique match, else an error that says how many matches and where": nothing is ever guessed.
 
+mod call;
 mod near;
 
 use permissions::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::FileText;
+
+pub use call::EditCall;
 
 use crate::{
     change::{self, Shows},
@@ -112,7 +115,16 @@ pub(crate) fn edit(
     replacements: &[Replacement],
     name: &str,
 ) -> Result<Edited, ToolFailure> {
-    let mut text = old.as_ref().map(|file| file.text.clone());
+    let (new_text, count) = replaced(old.as_ref().map(|file| file.text.clone()), replacements, name)?;
+    Ok(Edited { old, new_text, count })
+}
+
+/// The text after all replacements, and how many places they changed.
+fn replaced(
+    mut text: Option<String>,
+    replacements: &[Replacement],
+    name: &str,
+) -> Result<(String, usize), ToolFailure> {
     let mut count = 0;
     for (index, replacement) in replacements.iter().enumerate() {
         let (new_text, replaced) = replace(text.as_deref(), replacement).map_err(|problem| {
@@ -127,7 +139,7 @@ pub(crate) fn edit(
         text = Some(new_text);
         count += replaced;
     }
-    Ok(Edited { old, new_text: text.unwrap_or_default(), count })
+    Ok((text.unwrap_or_default(), count))
 }
 
 /// The text with the replacement made, and how often. `text` is `None` where there is no file.

@@ -39,6 +39,7 @@ pub mod untrusted;
 mod web_fetch;
 mod write;
 
+pub use edit::EditCall;
 pub use host::{AgentHost, EditorDiagnostic, EditorSymbol, PlanAnswer, Severity, SymbolQuery};
 pub use media::image_block;
 pub use propose::{Proposed, propose};

@@ -83,7 +83,7 @@ impl<T: Typed> Tool for T {
     }
 }
 
-fn parse<T: Typed>(input: &Value) -> Result<T::Input, ToolFailure> {
+pub(crate) fn parse<T: Typed>(input: &Value) -> Result<T::Input, ToolFailure> {
     let input = schema::parse(T::NAME, input)?;
     T::check(&input)?;
     Ok(input)

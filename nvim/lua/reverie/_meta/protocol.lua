@@ -148,6 +148,7 @@
 ---@field compactions reverie.Compactions
 ---@field canUncompact boolean Whether `reverie/session/uncompact` can take the last compaction back.
 ---@field sources reverie.SourceCost[] What was spent, by who asked.
+---@field notes? reverie.SessionNotes Absent where the session has none yet.
 
 ---@class reverie.DeleteMemoryParams
 ---@field path string Absolute, or relative to the memory directory.
@@ -547,6 +548,12 @@
 ---@field kind reverie.MessageKind
 ---@field text string
 ---@field timestamp string When, in RFC 3339.
+
+---The notes that a session keeps about itself, for compaction.
+---@class reverie.SessionNotes
+---@field path string The file, absolute.
+---@field upto? string The last message that they cover; absent where that is not known.
+---@field updatedAt string When they were last written, in RFC 3339.
 
 ---What a list shows of a session.
 ---@class reverie.SessionSummary

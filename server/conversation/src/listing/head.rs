@@ -8,7 +8,7 @@ use std::{
 use super::{own_summary, tail::short_kind, title};
 use crate::{
     message::{Block, Body, Message},
-    record::{FORKED_FROM, ForkedFrom, Record, decode},
+    record::{FORKED_FROM, ForkedFrom, GENERATED_TITLE, Record, decode},
     scan::Envelope,
 };
 
@@ -85,7 +85,7 @@ impl Head {
                 self.cwd = self.cwd.take().or_else(|| envelope.cwd());
             }
             "custom-title" => self.custom_title = title(line).or(self.custom_title.take()),
-            "ai-title" => self.generated_title = title(line).or(self.generated_title.take()),
+            GENERATED_TITLE => self.generated_title = title(line).or(self.generated_title.take()),
             FORKED_FROM => {
                 if let (None, Ok(Record::ForkedFrom(from))) = (&self.forked_from, decode(line)) {
                     self.forked_from = Some(from);

@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 
 use super::own_summary;
-use crate::record::{BRANCHES, COST, CUSTOM_TITLE};
+use crate::record::{BRANCHES, COST, CUSTOM_TITLE, GENERATED_TITLE};
 
 pub(crate) const TAIL: u64 = 64 << 10;
 /// How far from the end the time of the last message is looked for.
@@ -18,7 +18,9 @@ const NEAR_END: usize = 4 << 10;
 pub(crate) struct Tail {
     /// The line, and how far from the end of the file it ends.
     pub(crate) custom_title: Option<(Vec<u8>, u64)>,
-    pub(crate) generated_title: Option<Vec<u8>>,
+    pub(crate) generated_title: Option<(Vec<u8>, u64)>,
+    /// Claude Code's, of this session.
+    pub(super) summary: Option<Vec<u8>>,
     pub(crate) cost: Option<(Vec<u8>, u64)>,
     pub(crate) branches: Option<(Vec<u8>, u64)>,
     pub(crate) timestamp: Option<Timestamp>,
@@ -47,9 +49,11 @@ impl Tail {
                 }
                 Some(kind) if kind == COST.as_bytes() => tail.cost = Some((line.to_vec(), distance)),
                 Some(kind) if kind == BRANCHES.as_bytes() => tail.branches = Some((line.to_vec(), distance)),
-                Some(b"ai-title") => tail.generated_title = Some(line.to_vec()),
-                Some(b"summary") if tail.generated_title.is_none() && own_summary(line, &bytes) => {
-                    tail.generated_title = Some(line.to_vec());
+                Some(kind) if kind == GENERATED_TITLE.as_bytes() => {
+                    tail.generated_title = Some((line.to_vec(), distance));
+                }
+                Some(b"summary") if tail.summary.is_none() && own_summary(line, &bytes) => {
+                    tail.summary = Some(line.to_vec());
                 }
                 _ => {}
             }

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    BRANCHES, CHECKPOINT, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, ForkedFrom, HEAD, MODE, MODEL_CHOICE,
-    PREFIX, QUEUE_OPERATION, READ_FILES, Record, identity,
+    BRANCHES, CHECKPOINT, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, ForkedFrom, GENERATED_TITLE, HEAD, MODE,
+    MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES, Record, identity,
 };
 use crate::message::{
     Attachment, Block, Body, Flags, Message, ResultContent, SYNTHETIC_MODEL, SessionId, StopReason, Usage,
@@ -198,6 +198,9 @@ fn decode_tree(mut line: Map<String, Value>) -> Result<Record, DecodeError> {
         }
         CUSTOM_TITLE => {
             line.get("customTitle").and_then(Value::as_str).map(|title| Record::Title(title.to_owned()))
+        }
+        GENERATED_TITLE => {
+            line.get("aiTitle").and_then(Value::as_str).map(|title| Record::GeneratedTitle(title.to_owned()))
         }
         READ_FILES => line.get_mut("files").map(|files| Record::ReadFiles(files.take())),
         MODE => line.get("mode").and_then(Value::as_str).map(|mode| Record::Mode(mode.to_owned())),

@@ -7,8 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION, HEAD,
-    MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES,
+    BRANCHES, CHECKPOINT, COMPACT_BOUNDARY, CONTEXT, COST, CUSTOM_TITLE, FORKED_FROM, FORMAT_VERSION,
+    GENERATED_TITLE, HEAD, MODE, MODEL_CHOICE, PREFIX, QUEUE_OPERATION, READ_FILES,
 };
 use super::{CostState, Prefix, Record, Stamp};
 use crate::message::{Block, Body, Compaction, Message, SYNTHETIC_MODEL, StopReason, Usage};
@@ -19,6 +19,9 @@ pub(crate) fn encode(record: &Record, stamp: &Stamp, line: &mut Vec<u8>) -> serd
         Record::Message(message) => serde_json::to_writer(&mut *line, &message_line(message, Some(stamp)))?,
         Record::Prefix(prefix) => write(line, PREFIX, stamp, Own::Prefix(prefix))?,
         Record::Title(title) => write(line, CUSTOM_TITLE, stamp, Own::Title { custom_title: title })?,
+        Record::GeneratedTitle(title) => {
+            write(line, GENERATED_TITLE, stamp, Own::GeneratedTitle { ai_title: title })?;
+        }
         Record::Cost(cost) => write(line, COST, stamp, Own::Cost(cost))?,
         Record::ReadFiles(files) => write(line, READ_FILES, stamp, Own::ReadFiles { files })?,
         Record::Mode(mode) => write(line, MODE, stamp, Own::Mode { mode })?,
@@ -90,6 +93,10 @@ enum Own<'a> {
     #[serde(rename_all = "camelCase")]
     Title {
         custom_title: &'a str,
+    },
+    #[serde(rename_all = "camelCase")]
+    GeneratedTitle {
+        ai_title: &'a str,
     },
     Cost(&'a CostState),
     ReadFiles {

@@ -35,6 +35,7 @@ fn records_have_claude_codes_shape() {
         Record::Message(Arc::new(boundary)),
         Record::Message(Arc::new(note)),
         Record::Title("The engine".to_owned()),
+        Record::GeneratedTitle("Building the engine".to_owned()),
         Record::Cost(CostState {
             models: BTreeMap::from([(
                 "a/b".to_owned(),
@@ -67,6 +68,7 @@ fn records_have_claude_codes_shape() {
         {"parentUuid":null,"logicalParentUuid":"11110000-0000-4000-8000-000000000002","isSidechain":false,"userType":"external","cwd":"/home/ada/engine","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","version":"0.1.0","gitBranch":"main","type":"system","subtype":"compact_boundary","content":"note","level":"info","uuid":"11110000-0000-4000-8000-000000000003","timestamp":"2025-06-15T15:06:43Z","reverieFormat":1}
         {"parentUuid":"11110000-0000-4000-8000-000000000003","isSidechain":false,"userType":"external","cwd":"/home/ada/engine","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","version":"0.1.0","gitBranch":"main","type":"attachment","attachment":{"type":"editor","text":"<system-reminder>x</system-reminder>"},"isMeta":true,"uuid":"11110000-0000-4000-8000-000000000004","timestamp":"2025-06-15T15:06:44Z","reverieFormat":1}
         {"type":"custom-title","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"customTitle":"The engine"}
+        {"type":"ai-title","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"aiTitle":"Building the engine"}
         {"type":"reverie-cost","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"models":{"a/b":{"usage":{"input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0},"cost_usd":0.25}},"sources":{"main":{"usage":{"input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0},"cost_usd":0.0}}}
         {"type":"reverie-read-files","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"files":[{"path":"/a"}]}
         {"type":"reverie-prefix","sessionId":"3f0c7d0e-6f1d-4f4e-9a55-0d5b6a1c2e11","reverieFormat":1,"model":"a/b","system":[{"text":"s"}],"tools":[],"context":[{"type":"text","text":"c"}]}

@@ -95,6 +95,7 @@ fn render_state(
         cwd: loaded.cwd.as_deref(),
         git_branch,
         thread: old,
+        notes: None,
     });
     format!("{HEADING}{}", known.sections())
 }

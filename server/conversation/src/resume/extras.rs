@@ -24,7 +24,8 @@ pub(super) struct Extras {
     pub(super) prefix: Option<Prefix>,
     /// There is one, but it cannot be read.
     pub(super) broken_prefix: bool,
-    pub(super) title: Option<String>,
+    pub(super) given_title: Option<String>,
+    pub(super) generated_title: Option<String>,
     /// `None`: none was ever written.
     pub(super) cost: Option<CostState>,
     pub(super) read_files: Vec<(Place, Value)>,
@@ -123,7 +124,10 @@ pub(super) fn read_extras(path: &Path, scan: &Scan, is_sent: impl Fn(Uuid) -> bo
     }
     extras.dequeued_from_nowhere = dequeued.len().saturating_sub(extras.dequeued_from_nowhere);
     extras.queued.retain(|(turn, _)| !dequeued.contains(turn));
-    extras.title = read_title(&mut window, scan)?;
+    if let Some(Record::Title(title)) = record(&mut window, places.custom_title)? {
+        extras.given_title = Some(title).filter(|title| !title.trim().is_empty());
+    }
+    extras.generated_title = generated_title(&mut window, scan)?;
     let last = scan.entries.iter().rev().find(|entry| !entry.sidechain && entry.kind != Kind::Link);
     if let Some(entry) = last.or(scan.entries.last())
         && let Some(envelope) = Envelope::parse(window.bytes(entry.place())?)
@@ -139,19 +143,14 @@ pub(super) fn read_extras(path: &Path, scan: &Scan, is_sent: impl Fn(Uuid) -> bo
     Ok(extras)
 }
 
-/// Given by the user, else generated, else from a summary.
-fn read_title(window: &mut Window, scan: &Scan) -> io::Result<Option<String>> {
+/// By a model, else from a summary.
+fn generated_title(window: &mut Window, scan: &Scan) -> io::Result<Option<String>> {
     let places = &scan.extras;
     let field = |record: Option<Record>, name: &str| match record {
         Some(Record::Unknown(value)) => value.get(name).and_then(Value::as_str).map(str::to_owned),
         _ => None,
     };
-    if let Some(Record::Title(title)) = record(window, places.custom_title)?
-        && !title.trim().is_empty()
-    {
-        return Ok(Some(title));
-    }
-    if let Some(title) = field(record(window, places.generated_title)?, "aiTitle") {
+    if let Some(Record::GeneratedTitle(title)) = record(window, places.generated_title)? {
         return Ok(Some(title));
     }
     if places.summaries.is_empty() {

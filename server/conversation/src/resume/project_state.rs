@@ -53,6 +53,8 @@ pub struct Progress<'a> {
     pub cwd: Option<&'a Path>,
     pub git_branch: Option<&'a str>,
     pub thread: &'a [Arc<Message>],
+    /// Where it keeps notes about itself, if it does.
+    pub notes: Option<&'a Path>,
 }
 
 impl ProjectState {
@@ -80,7 +82,7 @@ impl ProjectState {
 
     /// Takes in what a session did last.
     pub fn learn(&mut self, progress: Progress<'_>) {
-        let Progress { session, title, cwd, git_branch, thread } = progress;
+        let Progress { session, title, cwd, git_branch, thread, notes } = progress;
         if let Some(cwd) = cwd {
             self.set_fact("Working directory", &cwd.display().to_string());
         }
@@ -102,7 +104,8 @@ impl ProjectState {
         let title = title.map(|title| format!("Title: {title}"));
         let session = session.map(|session| format!("Session: {session}"));
         let when = Some(format!("Last activity: {}", last.timestamp));
-        self.last_session = [session, title, when, asked].into_iter().flatten().collect();
+        let notes = notes.map(|path| format!("Notes: {}", path.display()));
+        self.last_session = [session, title, when, asked, notes].into_iter().flatten().collect();
         self.tidy();
     }
 

@@ -167,6 +167,27 @@ fn title_and_cost_stay_in_sight_of_a_listing() {
 }
 
 #[test]
+fn a_generated_title_stays_in_sight_and_gives_way_to_the_users() {
+    let directory = tempfile::tempdir().unwrap();
+    let titles = || {
+        let loaded = load(directory.path(), &stamp().session, None, None).unwrap();
+        let listed = list(&[directory.path().to_owned()]).remove(0).title;
+        (listed, loaded.title.unwrap_or_default(), loaded.title_is_given)
+    };
+    let transcript = Transcript::create(directory.path(), stamp());
+    transcript.append(&message(1, "hello")).unwrap();
+    transcript.append(&Record::GeneratedTitle("Made".to_owned())).unwrap();
+    transcript.append(&message(2, &"x".repeat(300_000))).unwrap();
+    drop(transcript);
+    let transcript = Transcript::open(directory.path(), stamp()).unwrap();
+    transcript.append(&message(3, &"x".repeat(300_000))).unwrap();
+    assert_eq!(titles(), ("Made".to_owned(), "Made".to_owned(), false));
+    transcript.append(&Record::Title("Chosen".to_owned())).unwrap();
+    transcript.append(&Record::GeneratedTitle("Made anew".to_owned())).unwrap();
+    assert_eq!(titles(), ("Chosen".to_owned(), "Chosen".to_owned(), true));
+}
+
+#[test]
 fn appending_and_syncing_from_many_threads_keeps_lines_whole() {
     let directory = tempfile::tempdir().unwrap();
     let transcript = Arc::new(Transcript::create(directory.path(), stamp()));

@@ -4,7 +4,7 @@ use agent::{Compact, CompactMode, CompactTrigger};
 use protocol::{
     CompactSessionParams, CompactSessionResult, Compactions, ContextChange, ContextLayoutParams,
     ContextLayoutResult, ContextOriginalParams, ContextOriginalResult, ContextPart, ContextReportParams,
-    ContextReportResult, Empty, PastCompaction, SourceCost, UncompactSessionParams,
+    ContextReportResult, Empty, PastCompaction, SessionNotes, SourceCost, UncompactSessionParams,
 };
 use tokio_util::sync::CancellationToken;
 use tower_lsp::jsonrpc::{self, Error};
@@ -49,6 +49,11 @@ pub(super) async fn report(
         compactions: compactions(report.compactions),
         can_uncompact: report.can_uncompact,
         sources: report.sources.into_iter().map(source).collect(),
+        notes: report.notes.map(|notes| SessionNotes {
+            path: path_text(&notes.path),
+            upto: notes.upto.map(|message| message.to_string()),
+            updated_at: notes.updated_at.to_string(),
+        }),
     })
 }
 

@@ -24,6 +24,7 @@ fn progress(thread: &[Arc<Message>]) -> Progress<'_> {
         cwd: Some(Path::new("/home/ada/engine")),
         git_branch: Some("main"),
         thread,
+        notes: Some(Path::new("/notes/summary.md")),
     }
 }
 
@@ -65,6 +66,7 @@ fn it_is_a_small_markdown_file_for_the_user_alone() {
         - Title: Widen the carry
         - Last activity: 2025-06-15T15:06:46Z
         - Asked last: Widen the carry ## Decisions - of mine
+        - Notes: /notes/summary.md
     "#]]
     .assert_eq(&fs::read_to_string(&path).unwrap());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
