@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
 };
 
 use checkpoints::{Store, Tracker};
@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     pub extensions: Extensions,
     /// What runs by itself.
     pub jobs: Arc<Jobs>,
+    /// Nobody is there to see what happens.
+    pub non_interactive: AtomicBool,
     /// What ends with the server: it waits for it.
     pub work: TaskTracker,
     /// Those that are open, for whoever counts something over all of them.
@@ -75,6 +77,7 @@ impl Shared {
             spend: Spend::new(directories::config_home(&environment)),
             extensions: Extensions::default(),
             jobs: Arc::default(),
+            non_interactive: AtomicBool::new(false),
             work: TaskTracker::new(),
             sessions: Mutex::default(),
             search: Mutex::default(),

@@ -73,7 +73,8 @@ mod tests {
         for text in ["00:00", "03:30", "23:59"] {
             assert_eq!(TimeOfDay::parse(text).map(|time| time.to_string()).as_deref(), Some(text));
         }
-        for text in ["", "3:30", "24:00", "03:60", "03:3", "+3:30", "03:30:00", "0330", "03: 0", "٠٣:٣٠"] {
+        for text in ["", "3:30", "24:00", "03:60", "03:3", "+3:30", "03:30:00", "0330", "03: 0", "٠٣:٣٠"]
+        {
             assert_eq!(TimeOfDay::parse(text), None, "{text}");
         }
     }
