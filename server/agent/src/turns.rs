@@ -203,13 +203,13 @@ impl Agent {
     ) -> Result<Accepted, AgentError> {
         let alone = spoken.needs_quiet().then(|| self.alone_in(session)).transpose()?;
         let accepted = Accepted { turn: turn.clone(), queued: false };
-        let session = Arc::clone(session);
+        let (agent, session) = (Arc::clone(self), Arc::clone(session));
         self.turns.spawn(async move {
             let spoken_in = Arc::clone(&session);
             let answered = tokio::task::spawn_blocking(move || {
                 let _until_done = alone;
                 spoken_in.shared.faults.reach("command");
-                spoken.run(&spoken_in)
+                spoken.run(&agent, &spoken_in)
             });
             let end = match answered.await {
                 Ok(text) => {
