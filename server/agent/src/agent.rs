@@ -329,7 +329,13 @@ impl Agent {
     /// `repair`: also what changes more than caches, indexes and totals.
     pub fn doctor(&self, repair: bool) -> Vec<Check> {
         let repair = if repair { Repair::All } else { Repair::Lossless };
-        doctor::checks(&self.shared, &self.default_folder(), repair)
+        self.examine(&self.default_folder(), repair)
+    }
+
+    pub(crate) fn examine(&self, folder: &Path, repair: Repair) -> Vec<Check> {
+        let mut checks = doctor::checks(&self.shared, folder, repair);
+        checks.push(doctor::background(self.background(), self.dream_status()));
+        checks
     }
 
     /// What the doctor has put right, or tried to, newest first.

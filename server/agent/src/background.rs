@@ -16,6 +16,7 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use conversation::{SessionId, Usage};
 use jiff::Timestamp;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::{
     event::{TurnEnd, TurnId, TurnStop},
@@ -26,7 +27,8 @@ use crate::{
 };
 
 pub(crate) use dream::Dreams;
-pub(crate) use extraction::{Learning, Snapshot};
+pub(crate) use extraction::Learning;
+use extraction::Snapshot;
 
 pub(crate) use jobs::Jobs;
 pub use jobs::{Job, JobState};
@@ -215,17 +217,24 @@ pub struct Account {
     pub files: u64,
 }
 
-/// What is to be learnt from a turn that has ended, taken before anything follows it.
-pub(crate) fn at_end_of(session: &Session, turn: &TurnId, end: &TurnEnd) -> Option<Snapshot> {
-    (end.stop == TurnStop::EndTurn)
-        .then(|| Snapshot { turn: turn.clone(), thread: session.state().thread.clone() })
+/// What is to be learnt from a turn that has ended, taken before anything follows it, and before anybody hears of the
+/// end: a shutdown waits for it from then on.
+pub(crate) struct Lesson(Snapshot, TaskTrackerToken);
+
+impl Lesson {
+    pub fn of(session: &Session, turn: &TurnId, end: &TurnEnd) -> Option<Self> {
+        (end.stop == TurnStop::EndTurn).then(|| {
+            let snapshot = Snapshot { turn: turn.clone(), thread: session.state().thread.clone() };
+            Self(snapshot, session.shared.learning.token())
+        })
+    }
 }
 
 /// "At the end, without blocking the user, extraction and the dream gate."
-pub(crate) fn after_turn(session: &Arc<Session>, snapshot: Option<Snapshot>) {
+pub(crate) fn after_turn(session: &Arc<Session>, lesson: Option<Lesson>) {
     let shared = &session.shared;
     shared.dreams.touch();
-    let Some(snapshot) = snapshot else { return };
+    let Some(Lesson(snapshot, _until_it_runs)) = lesson else { return };
     shared.learning.spawn(extraction::after_turn(Arc::clone(session), snapshot));
     shared.work.spawn(dream::after_turn(Arc::clone(session)));
 }

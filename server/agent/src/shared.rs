@@ -4,10 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
 };
 
 use checkpoints::{Store, Tracker};
@@ -54,8 +51,8 @@ pub(crate) struct Shared {
     pub dreams: Dreams,
     /// What is being learnt: an orderly shutdown waits for it.
     pub learning: TaskTracker,
-    /// Nobody is there to see what runs by itself.
-    unattended: AtomicBool,
+    /// Nobody is there to see what happens.
+    pub non_interactive: AtomicBool,
     /// What ends with the server: it waits for it.
     pub work: TaskTracker,
     /// Those that are open, for whoever counts something over all of them.
@@ -85,7 +82,7 @@ impl Shared {
             jobs: Arc::default(),
             dreams: Dreams::default(),
             learning: TaskTracker::new(),
-            unattended: AtomicBool::new(false),
+            non_interactive: AtomicBool::new(false),
             work: TaskTracker::new(),
             sessions: Mutex::default(),
             search: Mutex::default(),
@@ -129,14 +126,6 @@ impl Shared {
             editor: editor.as_ref(),
             command_line: self.command_line_settings.as_ref(),
         })
-    }
-
-    pub fn set_unattended(&self, unattended: bool) {
-        self.unattended.store(unattended, Ordering::Relaxed);
-    }
-
-    pub fn is_unattended(&self) -> bool {
-        self.unattended.load(Ordering::Relaxed)
     }
 
     /// A session is open until the last who has it lets go of it.

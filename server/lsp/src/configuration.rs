@@ -62,6 +62,12 @@ pub(crate) fn take(server: &Server, settings: &Value) {
     }
 }
 
+/// Whether `initializationOptions` say that nobody is there to see what happens: `{"reverie": {"nonInteractive": true}}`.
+pub(crate) fn is_non_interactive(options: &Value) -> bool {
+    let section = options.get(SECTION).unwrap_or(options);
+    section.get("nonInteractive") == Some(&Value::Bool(true))
+}
+
 fn pull(server: &Server) {
     let question = server.questions().0.fetch_add(1, Ordering::SeqCst) + 1;
     let asked = server.outbound().request(

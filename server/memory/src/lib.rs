@@ -7,9 +7,9 @@
 pub mod compose;
 pub mod dates;
 pub mod desk;
+pub mod directive;
 pub mod dream_lock;
 mod guard;
-pub mod directive;
 pub mod history;
 pub mod index;
 pub mod instructions;

@@ -27,7 +27,6 @@ pub(super) use report::find as find_report;
 use super::{DreamProgress, DreamReport, DreamStarted, JobKind};
 use crate::{
     git,
-    memories::Memories,
     session::{Session, State},
     shared::Shared,
 };
@@ -144,7 +143,7 @@ impl Dreams {
         self.known().running.retain(|running| running.dream != dream);
     }
 
-    fn report(&self, dream: Option<&str>) -> Option<DreamReport> {
+    pub fn report(&self, dream: Option<&str>) -> Option<DreamReport> {
         let known = self.known();
         known.reports.iter().rev().find(|report| dream.is_none_or(|dream| report.dream == dream)).cloned()
     }
@@ -221,7 +220,9 @@ pub(super) fn begin(wanted: Wanted, settings: &Settings) -> DreamStarted {
             Ok(Acquired::Held(hold)) => Some(hold),
             Ok(Acquired::Busy(holder)) => {
                 let who = holder.pid;
-                return DreamStarted::Skipped(format!("process {who} is dreaming here already; wait for its end"));
+                return DreamStarted::Skipped(format!(
+                    "process {who} is dreaming here already; wait for its end"
+                ));
             }
             Err(error) => return DreamStarted::Skipped(error.to_string()),
         }
@@ -262,9 +263,4 @@ fn ephemeral(shared: &Arc<Shared>, folder: &Path, settings: &Settings) -> Arc<Se
     let transcript = Transcript::create(&directories::project_dir(&shared.environment, folder), stamp);
     let state = State { is_ephemeral: true, ..State::default() };
     Session::new(id, folder.to_owned(), Arc::clone(shared), settings, transcript, state, Vec::new())
-}
-
-/// What is remembered in a folder, by its settings.
-pub(super) fn memories_of(shared: &Shared, settings: &Settings, folder: &Path) -> Arc<Memories> {
-    shared.memories(&settings.memory_dir(&shared.environment, folder))
 }

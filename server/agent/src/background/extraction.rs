@@ -3,7 +3,7 @@
 //! A fork of the conversation looks at what was said since the last time. One at a time a session; what comes meanwhile
 //! waits, and only the latest of it. What fails is tried again with the next turn, from where the last success ended.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use context::Event;
 use conversation::{Block, Body, Message, ResultContent};
@@ -135,7 +135,8 @@ async fn run(
     count: usize,
 ) -> Result<(), Failed> {
     let (shared, id) = (&session.shared, Some(session.id.clone()));
-    let job = shared.jobs.begin(&shared.frontend, JobKind::Extraction, id.clone(), "Remembering what is worth it");
+    let job =
+        shared.jobs.begin(&shared.frontend, JobKind::Extraction, id.clone(), "Remembering what is worth it");
     let (learnt, spent) = (Arc::new(Mutex::new(Vec::new())), Mutex::new(Spent::default()));
     let forked = Extraction { session, settings, memories, snapshot, count, job: &job, learnt: &learnt };
     let outcome = forked.run(&spent).await;
@@ -228,7 +229,8 @@ impl Extraction<'_> {
     }
 
     async fn opening(&self) -> Result<Opening, ForkError> {
-        let opening = self.job.cancel.run_until_cancelled(opening::current(self.session, self.settings)).await;
+        let opening =
+            self.job.cancel.run_until_cancelled(opening::current(self.session, self.settings)).await;
         opening.ok_or(ForkError::Cancelled)?.map_err(ForkError::Model)
     }
 }
@@ -262,8 +264,9 @@ pub(super) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
     let features = settings.features(&shared.environment);
     let mut gates = gates::common(shared, settings);
     gates.push(Gate::of("enabled", features.extraction, "the setting reverie.features.extraction"));
-    let offline = session.state().rendered.as_ref().is_none_or(|rendered| rendered.model.starts_with("offline/"));
-    let attended = !shared.is_unattended();
+    let offline =
+        session.state().rendered.as_ref().is_none_or(|rendered| rendered.model.starts_with("offline/"));
+    let attended = !shared.non_interactive.load(Ordering::Relaxed);
     gates.push(Gate {
         name: "interactive",
         open: attended || offline || features.extraction_non_interactive,
@@ -279,7 +282,8 @@ pub(super) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
     gates.push(Gate {
         name: "dailyLog",
         open: !features.daily_log,
-        detail: if features.daily_log { "the model keeps a log for each day itself" } else { "no daily log" }.to_owned(),
+        detail: if features.daily_log { "the model keeps a log for each day itself" } else { "no daily log" }
+            .to_owned(),
     });
     let failures = session.state().learning.failures;
     gates.push(Gate {

@@ -1,14 +1,18 @@
 //! What editors and the command line ask about background work. All of it looks at the disk, but for what stops it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use conversation::SessionId;
 use settings::Settings;
 
 use super::{
-    BackgroundReport, DreamReport, DreamStarted, DreamState, DreamStatus, Gate, JobKind, KindReport, StartDream,
+    BackgroundReport, DreamReport, DreamStarted, DreamState, DreamStatus, Gate, JobKind, KindReport,
+    StartDream,
     dream::{self, Depth, Look, Trigger, Wanted},
-    extraction,
+    extraction, notes,
 };
 use crate::{agent::Agent, session::Session, spend, types::AgentError};
 
@@ -16,6 +20,31 @@ use crate::{agent::Agent, session::Session, spend, types::AgentError};
 const DRAIN: Duration = Duration::from_secs(60);
 
 impl Agent {
+    /// Before the end: what is being learnt and noted may come to its end. Turns are stopped, so that nothing is added to
+    /// it, and so is a dream, which would take too long.
+    pub async fn drain(&self) {
+        for session in self.sessions_here() {
+            session.cancel();
+        }
+        let (jobs, learning) = (&self.shared.jobs, &self.shared.learning);
+        jobs.stop_all(|job| job.kind == JobKind::Dream);
+        learning.close();
+        let drained = async { tokio::join!(learning.wait(), jobs.idle()) };
+        if tokio::time::timeout(DRAIN, drained).await.is_err() {
+            tracing::warn!("some background work did not end in time");
+        }
+    }
+
+    /// Nobody is there to see what happens: a turn of `reverie ask`.
+    pub fn set_non_interactive(&self, is_set: bool) {
+        self.shared.non_interactive.store(is_set, Ordering::Relaxed);
+    }
+
+    /// The setting `notifications.quiet`. Reads files.
+    pub fn is_quiet(&self) -> bool {
+        self.shared.settings(&self.default_folder()).settings.notifications.quiet
+    }
+
     /// Begins at once, or says why not. Skips the gates of time and of sessions, never the lock.
     pub fn dream_start(self: &Arc<Self>, start: StartDream) -> Result<DreamStarted, AgentError> {
         let StartDream { session, dry_run } = start;
@@ -79,6 +108,11 @@ impl Agent {
         let gates = |kind: JobKind| -> Vec<Gate> {
             match (kind, &session) {
                 (JobKind::Extraction, Some(session)) => extraction::gates(session, &settings),
+                (JobKind::Notes, Some(session)) => {
+                    let mut gates = notes::gates(session, &settings);
+                    gates.push(super::gates::budget(&self.shared, &settings));
+                    gates
+                }
                 (JobKind::Dream, _) => self.dream_look(&folder, &settings).gates,
                 _ => super::gates::common(&self.shared, &settings),
             }
@@ -96,21 +130,7 @@ impl Agent {
         })
     }
 
-    /// Before an orderly shutdown: waits for what is being learnt, and stops what has time until tomorrow.
-    pub async fn drain(&self) {
-        self.shared.jobs.stop_all(|job| job.kind != JobKind::Extraction);
-        self.shared.learning.close();
-        if tokio::time::timeout(DRAIN, self.shared.learning.wait()).await.is_err() {
-            tracing::warn!("what was being learnt took too long and is stopped");
-        }
-    }
-
-    /// Nobody is there to see what runs by itself.
-    pub fn set_unattended(&self, unattended: bool) {
-        self.shared.set_unattended(unattended);
-    }
-
-    fn dream_look(&self, folder: &std::path::Path, settings: &Settings) -> Look {
+    fn dream_look(&self, folder: &Path, settings: &Settings) -> Look {
         let current = self.latest_session().map(|session| session.id.clone());
         dream::look(&self.shared, settings, folder, current.as_ref(), Depth::All)
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use jiff::{Zoned, civil::Time};
-use settings::Settings;
+use settings::{Settings, TimeOfDay};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Trigger, Wanted, begin_if_open};
@@ -30,12 +30,20 @@ impl Plan {
         let features = settings.features(&shared.environment);
         let Some(dream) = features.dream else { return Self { idle: None, at: None } };
         let idle = dream.idle_minutes.map(|minutes| Duration::from_secs(u64::from(minutes) * 60));
-        Self { idle: idle.filter(|_| !features.daily_log), at: dream.at.or(features.daily_log.then_some(NIGHT)) }
+        Self {
+            idle: idle.filter(|_| !features.daily_log),
+            at: dream.at.and_then(time).or(features.daily_log.then_some(NIGHT)),
+        }
     }
 
     fn is_empty(self) -> bool {
         self.idle.is_none() && self.at.is_none()
     }
+}
+
+fn time(of_day: TimeOfDay) -> Option<Time> {
+    let [hour, minute] = [of_day.hour(), of_day.minute()].map(|number| i8::try_from(number).ok());
+    Time::new(hour?, minute?, 0, 0).ok()
 }
 
 /// Starts the clock where one is wanted. May be called often.
@@ -74,7 +82,8 @@ async fn run(session: Weak<Session>) {
         looked = now;
         if let Some(trigger) = trigger {
             let folder = session.cwd.clone();
-            let wanted = Wanted { shared: Arc::clone(&here), folder, session: Some(session), trigger, dry_run: false };
+            let wanted =
+                Wanted { shared: Arc::clone(&here), folder, session: Some(session), trigger, dry_run: false };
             begin_if_open(wanted).await;
         } else {
             drop(session);

@@ -75,7 +75,9 @@ pub(in super::super) fn look(
         name: "backoff",
         open: waits.is_none(),
         detail: match waits {
-            Some(left) => format!("{} failed; the next try is in {} min", past.failures, left.as_secs().div_ceil(60)),
+            Some(left) => {
+                format!("{} failed; the next try is in {} min", past.failures, left.as_secs().div_ceil(60))
+            }
             None => "none has failed lately".to_owned(),
         },
     });
@@ -97,7 +99,11 @@ pub(in super::super) fn look(
         name: "scan",
         open: rested || scheduled,
         detail: match scanned {
-            Some(ago) => format!("sessions were counted {} min ago; every {} min is enough", ago.as_secs() / 60, SCAN_EVERY.as_secs() / 60),
+            Some(ago) => format!(
+                "sessions were counted {} min ago; every {} min is enough",
+                ago.as_secs() / 60,
+                SCAN_EVERY.as_secs() / 60
+            ),
             None => "sessions were not counted yet".to_owned(),
         },
     });
@@ -109,7 +115,8 @@ pub(in super::super) fn look(
     }
 
     let before = look.holder.as_ref().map_or(look.last, |holder| holder.previous);
-    look.sessions = touched_since(&directories::related_project_dirs(&shared.environment, folder), before, current);
+    look.sessions =
+        touched_since(&directories::related_project_dirs(&shared.environment, folder), before, current);
     let (count, least) = (look.sessions.len(), wanted.min_sessions as usize);
     look.gates.push(Gate {
         name: "sessions",

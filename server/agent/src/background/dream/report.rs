@@ -43,8 +43,8 @@ pub(super) fn text(report: &DreamReport, came: &Came, headline: &str) -> String 
         "{}, because {}. {} input tokens ({} from the cache), {} output tokens, ${cost:.4}.\n",
         report.began.strftime("%Y-%m-%d %H:%M UTC"),
         report.trigger,
-        usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
-        usage.cache_read_tokens,
+        usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        usage.cache_read_input_tokens,
         usage.output_tokens,
     ));
     let words = came.words.trim();
@@ -57,7 +57,11 @@ pub(super) fn text(report: &DreamReport, came: &Came, headline: &str) -> String 
     }
     for DreamChange { change, path, why, diff } in &report.changes {
         let fence = "`".repeat(longest_run(diff).max(2) + 1);
-        text.push_str(&format!("\n### {}\n\n{why}\n\n{fence}diff\n{}\n{fence}\n", path.display(), diff.trim_end()));
+        text.push_str(&format!(
+            "\n### {}\n\n{why}\n\n{fence}diff\n{}\n{fence}\n",
+            path.display(),
+            diff.trim_end()
+        ));
         if let Some(change) = change {
             text.push_str(&format!("\nUndo this one: `reverie memory undo {change}`\n"));
         }
@@ -93,8 +97,8 @@ pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf
         report.ended,
         report.usage.input_tokens,
         report.usage.output_tokens,
-        report.usage.cache_read_tokens,
-        report.usage.cache_write_tokens,
+        report.usage.cache_read_input_tokens,
+        report.usage.cache_creation_input_tokens,
         report.cost_usd,
     );
     folder.write(&name, format!("{front}{}", report.text).as_bytes(), Durable::Now)?;
@@ -150,9 +154,8 @@ fn read(text: &str, path: PathBuf) -> Option<DreamReport> {
         usage: conversation::Usage {
             input_tokens: number("input"),
             output_tokens: number("output"),
-            cache_read_tokens: number("cache_read"),
-            cache_write_tokens: number("cache_write"),
-            ..conversation::Usage::default()
+            cache_read_input_tokens: number("cache_read"),
+            cache_creation_input_tokens: number("cache_write"),
         },
         cost_usd: field("cost_usd").and_then(|text| text.parse().ok()).unwrap_or_default(),
     })
@@ -236,7 +239,8 @@ mod tests {
             changes: vec![change.clone()],
             kept: vec![("b.md".to_owned(), "was changed meanwhile".to_owned())],
         };
-        let made = text(&DreamReport { changes: vec![change], ..report("d") }, &came, &headline(&came, false));
+        let made =
+            text(&DreamReport { changes: vec![change], ..report("d") }, &came, &headline(&came, false));
         expect_test::expect![[r#"
             # Dream improved 1 memory
 

@@ -23,8 +23,8 @@ use settings::directories;
 
 use super::{
     super::{
-        DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound, JobKind, JobState, News,
-        blocking,
+        DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound, JobKind, JobState,
+        News, blocking,
         jobs::Running,
         memory_tools::{MemoryTools, Origin},
     },
@@ -96,7 +96,9 @@ impl Dream {
         let spent = Mutex::new(Spent::default());
         let came = match self.fork(&job, &told, &hold, &spent).await {
             Ok((tools, said)) => self.finish(&job.id, tools, said, &hold).await,
-            Err(ForkError::Cancelled) => Came::to_nothing(DreamOutcome::Killed, "It was stopped; nothing was changed."),
+            Err(ForkError::Cancelled) => {
+                Came::to_nothing(DreamOutcome::Killed, "It was stopped; nothing was changed.")
+            }
             Err(error) => {
                 Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {error}"))
             }
@@ -144,7 +146,8 @@ impl Dream {
         let (tools, directive) = prepared.await.map_err(ForkError::Stopped)?;
         let tools = Arc::new(tools);
         let thread = settled(&self.session.state().thread);
-        let dreamer = Dreamer { tools: Arc::clone(&tools), told: Arc::clone(told), hold: Arc::clone(hold), job };
+        let dreamer =
+            Dreamer { tools: Arc::clone(&tools), told: Arc::clone(told), hold: Arc::clone(hold), job };
         let fork = Fork {
             session: &self.session,
             opening: &opening,
@@ -273,7 +276,8 @@ fn committed(
         }
         None => Err(std::io::Error::other("nobody holds the dream lock")),
     };
-    let author = |path: &str| Author { group: Some(id.to_owned()), ..Author::new(By::Dream, why(path, &said)) };
+    let author =
+        |path: &str| Author { group: Some(id.to_owned()), ..Author::new(By::Dream, why(path, &said)) };
     let made = tools.commit(author, fence);
     if let Some(error) = made.error {
         if !lost.load(Ordering::Relaxed) && !made.changes.is_empty() {
@@ -285,7 +289,10 @@ fn committed(
                 tracing::error!(%error, "a dream could not be rolled back");
             }
         }
-        return Came::to_nothing(DreamOutcome::Failed, format!("It could not be finished and was rolled back: {error}"));
+        return Came::to_nothing(
+            DreamOutcome::Failed,
+            format!("It could not be finished and was rolled back: {error}"),
+        );
     }
     if let Some(hold) = hold.take()
         && let Err(error) = hold.complete()
