@@ -7,10 +7,11 @@
 mod jobs;
 mod requests;
 
-use std::path::PathBuf;
+use std::{ops::AddAssign, path::PathBuf};
 
 use conversation::{SessionId, Usage};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use jobs::Jobs;
 pub use jobs::{Job, JobState};
@@ -190,11 +191,21 @@ pub struct KindReport {
 }
 
 /// What one kind of background work did and cost in a day.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Account {
     pub runs: u64,
     pub usage: Usage,
     pub cost_usd: f64,
     /// Files written: memories, or notes.
     pub files: u64,
+}
+
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.usage += other.usage;
+        self.cost_usd += other.cost_usd;
+        self.files = self.files.saturating_add(other.files);
+    }
 }
