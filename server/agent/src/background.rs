@@ -12,10 +12,11 @@ mod memory_tools;
 pub(crate) mod notes;
 mod requests;
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, ops::AddAssign, path::PathBuf, sync::Arc};
 
 use conversation::{SessionId, Usage};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::{
@@ -29,7 +30,6 @@ use crate::{
 pub(crate) use dream::Dreams;
 pub(crate) use extraction::Learning;
 use extraction::Snapshot;
-
 pub(crate) use jobs::Jobs;
 pub use jobs::{Job, JobState};
 
@@ -208,7 +208,8 @@ pub struct KindReport {
 }
 
 /// What one kind of background work did and cost in a day.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Account {
     pub runs: u64,
     pub usage: Usage,
@@ -262,4 +263,12 @@ fn account(shared: &Shared, kind: JobKind, spent: Spent, files: usize) {
             tracing::warn!(%error, "what background work did could not be written down");
         }
     });
+}
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.usage += other.usage;
+        self.cost_usd += other.cost_usd;
+        self.files = self.files.saturating_add(other.files);
+    }
 }
