@@ -46,7 +46,7 @@ pub fn absolute(text: &str, today: Option<Date>) -> String {
     while let Some(word) = words.get(at) {
         let next: Vec<String> = words.iter().skip(at).take(3).map(|word| bare(word)).collect();
         let next: Vec<&str> = next.iter().map(String::as_str).collect();
-        let within = |span: String| match out.last().map(String::as_str) {
+        let within = |span: String| match out.last().map(|last| last.to_lowercase()).as_deref() {
             Some("in" | "by" | "until" | "till" | "before" | "after" | "since" | "for" | "of") => span,
             _ => format!("in {span}"),
         };

@@ -44,7 +44,10 @@ pub(super) fn step(task: &Task<'_>) -> Step {
         let write = |(path, content): (&String, &String)| {
             ToolCall::new("Write", json!({"file_path": task.path(path), "content": content}))
         };
-        return Step::Calls(order.writes.iter().map(write).collect());
+        // The index last: a line without its file is worse than a file without its line.
+        let (index, topics): (Vec<_>, Vec<_>) =
+            order.writes.iter().partition(|(path, _)| path.as_str() == memory_index::NAME);
+        return Step::Calls(topics.into_iter().chain(index).map(write).collect());
     }
     // What one says besides must be in the other before it may go.
     let failed =

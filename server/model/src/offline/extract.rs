@@ -5,6 +5,7 @@
 
 mod news;
 mod rules;
+mod said;
 mod sentences;
 
 use conversation::{Block, RequestMessage, Role};
@@ -167,23 +168,23 @@ fn index_change(task: &Task<'_>, changes: &[Change]) -> Option<ToolCall> {
         None if task.is_missing(index::NAME) => String::new(),
         None => return None,
     };
-    let mut after = before.clone();
-    let mut added = Vec::new();
-    for change in changes.iter() {
-        let entries = index::entries(&before);
+    let entries = index::entries(&before);
+    let mut lines: Vec<&str> = before.lines().collect();
+    let mut added: Vec<&str> = Vec::new();
+    for change in changes {
+        let Some(line) = change.line.as_deref() else { continue };
         let listed = entries.iter().find(|entry| index::same_target(entry.target, &change.path));
-        let old = listed.and_then(|entry| before.lines().nth(entry.line));
-        match (old, &change.line) {
-            (Some(old), Some(line)) => after = after.replace(old, line),
-            (None, Some(line)) => added.push(line.as_str()),
-            (_, None) => {}
+        match listed.and_then(|entry| lines.get_mut(entry.line)) {
+            Some(old) => *old = line,
+            None => added.push(line),
         }
     }
     let path = task.index_path();
     let added = added.join("\n");
-    if after == before {
+    if before.lines().eq(lines.iter().copied()) {
         return (!added.is_empty()).then(|| index_call(&path, &before, &added));
     }
+    let after = lines.join("\n") + "\n";
     let content = if added.is_empty() { after } else { index::with_entry(&after, &added) };
     Some(ToolCall::new("Write", json!({"file_path": path, "content": content})))
 }

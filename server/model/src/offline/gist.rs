@@ -12,7 +12,11 @@ pub(super) struct Gist {
     words: BTreeSet<String>,
     /// "use pnpm, not npm": npm.
     replaced: BTreeSet<String>,
+    /// Both.
+    all: BTreeSet<String>,
     dates: BTreeSet<String>,
+    /// It tells when something will be: another date is a change of plan, not another event.
+    is_schedule: bool,
     is_negative: bool,
     /// Lower case, one blank between words.
     text: String,
@@ -40,6 +44,12 @@ impl Gist {
         let (asserted, replaced) = contrast(claim.unwrap_or(&text));
         let mut gist = Self { replaced: words(&replaced).0, ..Self::default() };
         (gist.words, gist.dates) = words(&asserted);
+        gist.all = gist.words.union(&gist.replaced).cloned().collect();
+        let plans = [
+            "deadline", " due", "ship", "freeze", "release", "launch", " live", "start", "begin", "until",
+            " by ",
+        ];
+        gist.is_schedule = plans.iter().any(|word| text.contains(word));
         let denies =
             |word: &str| ["not", "never", "no", "stop", "avoid", "without", "cannot"].contains(&word);
         gist.is_negative = asserted.split(|c: char| !c.is_alphanumeric()).any(denies);
@@ -59,7 +69,11 @@ impl Gist {
             return if share >= OPPOSITE { Relation::Contradictory } else { Relation::Other };
         }
         let moved = !self.dates.is_empty() && !other.dates.is_empty() && self.dates.is_disjoint(&other.dates);
-        if moved { Relation::Contradictory } else { Relation::Same }
+        match (moved, self.is_schedule && other.is_schedule) {
+            (false, _) => Relation::Same,
+            (true, true) => Relation::Contradictory,
+            (true, false) => Relation::Other,
+        }
     }
 
     /// Whether the words are the same, one for one.
@@ -81,10 +95,8 @@ impl Gist {
 
     /// The common words among all words of both, from 0 to 1.
     fn share(&self, other: &Self) -> f64 {
-        let all = |gist: &Self| gist.words.union(&gist.replaced).cloned().collect::<BTreeSet<_>>();
-        let (one, two) = (all(self), all(other));
-        let both = one.intersection(&two).count();
-        let either = one.len() + two.len() - both;
+        let both = self.all.intersection(&other.all).count();
+        let either = self.all.len() + other.all.len() - both;
         if either == 0 { 0.0 } else { both as f64 / either as f64 }
     }
 
@@ -93,17 +105,15 @@ impl Gist {
         /// Words that the other one may have besides: with more it is about something else.
         const BESIDES: usize = 2;
         const USES: [&str; 9] = ["use", "uses", "using", "used", "with", "to", "on", "prefer", "prefers"];
+        let is_said =
+            !self.replaced.is_empty() && !other.is_negative && self.replaced.is_subset(&other.words);
+        let shares_topic = !self.words.is_disjoint(&other.words);
+        if !is_said || other.words.len() > self.replaced.len() + BESIDES + usize::from(shares_topic) {
+            return false;
+        }
         let text = format!(" {}", other.text);
         let follows = |word: &String| USES.iter().any(|verb| text.contains(&format!(" {verb} {word}")));
-        !self.replaced.is_empty()
-            && !other.is_negative
-            && self.replaced.is_subset(&other.words)
-            && other.words.len() <= self.replaced.len() + BESIDES + usize::from(self.shares_topic(other))
-            && self.replaced.iter().any(follows)
-    }
-
-    fn shares_topic(&self, other: &Self) -> bool {
-        !self.words.is_disjoint(&other.words)
+        self.replaced.iter().any(follows)
     }
 }
 
@@ -197,6 +207,7 @@ mod tests {
             ("Always run tests", "never run tests in parallel", Other),
             ("Deadline of phase 1 is 2026-10-09", "deadline of phase 2 is 2026-11-01", Other),
             ("I like short answers", "I like long walks", Other),
+            ("On 2026-03-01 the database was down", "On 2026-05-02 the database was down", Other),
             ("", "", Other),
         ] {
             let (first, second) = (Gist::of(one), Gist::of(two));

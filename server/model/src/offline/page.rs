@@ -78,6 +78,24 @@ impl Page {
         }
     }
 
+    /// Puts what it still says into the fields that say something else.
+    pub(super) fn describe_anew(&mut self, is_wrong: impl Fn(&Gist) -> bool) -> bool {
+        let Some(first) = self.statements().next().map(|line| without_bullet(line.trim()).to_owned()) else {
+            return false;
+        };
+        let mut has_changed = false;
+        for line in self.lines.iter_mut().take(self.body) {
+            let Some((field, told)) = line.split_once(':') else { continue };
+            if ["name", "description"].contains(&field) && is_wrong(&Gist::of(told.trim().trim_matches('"')))
+            {
+                let quoted = first.replace('\\', "\\\\").replace('"', "\\\"");
+                *line = format!("{field}: \"{quoted}\"");
+                has_changed = true;
+            }
+        }
+        has_changed
+    }
+
     /// Adds a line below the last claim.
     pub(super) fn add_claim(&mut self, line: &str) {
         let at = self.claims.last().map_or(self.lines.len(), |claim| claim.line + 1).min(self.lines.len());

@@ -52,7 +52,7 @@ impl Folder {
     }
 
     /// One turn: what was called, what came back, what was said.
-    fn ask(&mut self, question: &str) -> &mut Self {
+    pub(super) fn ask(&mut self, question: &str) -> &mut Self {
         self.ask_with(question, &[])
     }
 

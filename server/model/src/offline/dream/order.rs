@@ -15,7 +15,7 @@ use super::{
         extract::without_bullet,
         fork::Task,
         gist::{Gist, Relation},
-        page::Page,
+        page::{Claim, Page},
     },
     TEAM,
     index::{Listed, rebuilt},
@@ -165,28 +165,28 @@ impl Order {
         let is_refuted = |gist: &Gist| {
             holds.page.claims.iter().any(|claim| claim.gist.relation(gist) == Relation::Contradictory)
         };
-        let mut lines: Vec<usize> = Vec::new();
-        lines.extend(
-            refuted.page.claims.iter().filter(|claim| is_refuted(&claim.gist)).map(|claim| claim.line),
-        );
+        let claims = refuted.page.claims.iter().filter(|claim| is_refuted(&claim.gist));
+        let lines: Vec<usize> = claims.map(|claim| claim.line).collect();
         let is_all = lines.len() == refuted.page.claims.len();
         if lines.is_empty() || is_all && !self.may_remove() {
             return;
-        }
-        if let Some(holds) = self.pages.get_mut(newer) {
-            holds.page.say_since(since, until);
-            holds.is_changed = true;
         }
         if is_all {
             self.pages.remove(older);
             self.remove(older, newer);
             self.notes.push(format!("Removed {older} of {until}: {newer} says otherwise since {since}."));
-        } else if let Some(refuted) = self.pages.get_mut(older) {
+        } else {
             let kept = refuted.page.lines.iter().enumerate().filter(|(line, _)| !lines.contains(line));
             let kept: String = kept.flat_map(|(_, line)| [line.as_str(), "\n"]).collect();
-            refuted.page = Page::of(&kept);
-            refuted.is_changed = true;
+            let mut page = Page::of(&kept);
+            let is_new = page.describe_anew(is_refuted);
+            let page = Page::of(&page.text());
+            self.pages.insert(older.to_owned(), Kept { page, date: until, is_changed: true, is_new });
             self.notes.push(format!("Took out of {older} what {newer} refutes since {since}."));
+        }
+        if let Some(holds) = self.pages.get_mut(newer) {
+            holds.page.say_since(since, until);
+            holds.is_changed = true;
         }
     }
 
@@ -246,7 +246,7 @@ fn say_the_same(one: &Page, two: &Page) -> bool {
 fn take_over(page: &mut Page, other: &Page) -> bool {
     let mut has_changed = false;
     for claim in &other.claims {
-        let is_said = |mine: &super::super::page::Claim| mine.gist.relation(&claim.gist) == Relation::Same;
+        let is_said = |mine: &Claim| mine.gist.relation(&claim.gist) == Relation::Same;
         if page.claims.iter().any(is_said) {
             continue;
         }

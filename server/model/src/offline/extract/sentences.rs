@@ -15,9 +15,18 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
 fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     let mut fence: Option<&str> = None;
+    let mut tag: Option<String> = None;
     let mut goes_on = false;
     for line in text.lines() {
         let trimmed = line.trim();
+        tag = tag.or_else(|| opened(trimmed));
+        if let Some(name) = &tag {
+            if trimmed.contains(&format!("</{name}>")) {
+                tag = None;
+            }
+            goes_on = false;
+            continue;
+        }
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
         match (fence, mark) {
             (None, Some(mark)) => fence = Some(mark),
@@ -40,6 +49,13 @@ fn units(text: &str) -> Vec<String> {
         goes_on = !item.ends_with(['.', '!', '?', ':']);
     }
     units
+}
+
+/// The tag that a line opens: what is inside was put there, not typed.
+fn opened(line: &str) -> Option<String> {
+    let name: String =
+        line.strip_prefix('<')?.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();
+    (!name.is_empty()).then_some(name)
 }
 
 /// Code, quotations, and the output of programs.
@@ -113,6 +129,7 @@ mod tests {
                 "second item"
             ]
         );
+        assert_eq!(sentences("See\n<file a=\"b\">\nalways x\n</file>\nafter"), ["See", "after"]);
         assert_eq!(sentences("~~~\nalways\n```\nnever\n~~~\nafter"), ["after"]);
         assert_eq!(sentences(&"x".repeat(LONGEST + 1)), [""; 0]);
     }
