@@ -4,10 +4,15 @@
 //! Here: the provider and the stream of events. What to do next is [`plan`]'s.
 
 mod answer;
+mod dream;
+mod extract;
 mod find;
 mod forget;
+mod fork;
+mod gist;
 mod intent;
 mod overview;
+mod page;
 mod plan;
 mod rank;
 mod remember;
@@ -45,8 +50,9 @@ impl Provider for Offline {
 
 /// The whole response, as the events of its stream.
 fn respond(request: &Request) -> Vec<Event> {
-    let (step, introduced) = match summary::answer(request) {
-        Some(summary) => (Step::Answer(summary), true),
+    let (step, introduced) = match summary::answer(request).map(Step::Answer).or_else(|| fork::step(request))
+    {
+        Some(step) => (step, true),
         None => {
             let situation = Situation::of(request);
             (plan::next(&situation), !situation.first_answer)
