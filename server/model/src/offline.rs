@@ -7,6 +7,7 @@ mod answer;
 mod find;
 mod forget;
 mod intent;
+mod notes;
 mod overview;
 mod plan;
 mod rank;
@@ -20,7 +21,10 @@ use conversation::{Block, ResultContent, StopReason, Usage};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
-pub use self::summary::{COLLAPSE_TAG, SUMMARY_TAG};
+pub use self::{
+    notes::NOTES_TAG,
+    summary::{COLLAPSE_TAG, SUMMARY_TAG},
+};
 use self::{
     plan::{Step, ToolCall},
     situation::Situation,
@@ -45,8 +49,9 @@ impl Provider for Offline {
 
 /// The whole response, as the events of its stream.
 fn respond(request: &Request) -> Vec<Event> {
-    let (step, introduced) = match summary::answer(request) {
-        Some(summary) => (Step::Answer(summary), true),
+    let asked = notes::step(request).or_else(|| summary::answer(request).map(Step::Answer));
+    let (step, introduced) = match asked {
+        Some(step) => (step, true),
         None => {
             let situation = Situation::of(request);
             (plan::next(&situation), !situation.first_answer)
