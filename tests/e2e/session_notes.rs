@@ -234,10 +234,10 @@ async fn notes_name_the_session_unless_the_user_has() {
     next_notes(&harness, &session, "Session Title", "**Counting** to ten thousand");
     say(&harness, &session, 11_000).await;
     assert_eq!(updates(&harness).await, ["completed"]);
-    assert_eq!(title(&harness).await, "Counting** to ten thousand");
+    assert_eq!(title(&harness).await, "Counting to ten thousand");
     let harness = harness.restart(&session).await;
     harness.client.ignore("title");
-    assert_eq!(title(&harness).await, "Counting** to ten thousand");
+    assert_eq!(title(&harness).await, "Counting to ten thousand");
 
     let rename = json!({ "sessionId": session, "title": "Mine" });
     harness.client.request("reverie/session/rename", rename).await.expect("a rename");

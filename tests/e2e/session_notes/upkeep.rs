@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use super::*;
+use crate::harness::{connect_with, trust};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_leave_everything_as_it_was_and_the_third_in_a_row_is_the_last() {
@@ -103,4 +104,27 @@ async fn without_the_switch_or_automatic_compaction_there_are_no_notes() {
         assert_eq!(updates(&harness).await, [""; 0], "{settings}");
         harness.finish().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_update_that_panics_has_failed_and_the_next_one_runs() {
+    let fixture = Fixture::new("");
+    trust(&fixture);
+    let model = ModelServer::start().await;
+    let armed = std::sync::atomic::AtomicBool::new(true);
+    let faults = lsp::Faults::new(move |point| {
+        let goes_off = point == "notes" && armed.swap(false, std::sync::atomic::Ordering::SeqCst);
+        assert!(!goes_off, "a test lets the notes panic");
+    });
+    let client = connect_with(&fixture, &fixture.environment(&model.url()), faults);
+    ["$/progress", "title"].iter().for_each(|what| client.ignore(what));
+    client.initialize(&ClientOptions::new(&fixture.workspace)).await;
+    let harness = Harness { client, model, fixture };
+    let session = harness.client.new_session().await;
+    say(&harness, &session, 11_000).await;
+    assert_eq!(updates(&harness).await, ["failed"]);
+    next_notes(&harness, &session, "Worklog", "- began");
+    say(&harness, &session, 10).await;
+    assert_eq!(updates(&harness).await, ["failed", "completed"]);
+    harness.finish().await;
 }
