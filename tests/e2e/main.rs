@@ -26,6 +26,7 @@ mod processes;
 mod prompt_cache;
 mod scenarios;
 mod sdk_types;
+mod session_notes;
 mod slash_commands;
 mod slow;
 mod stream_faults;

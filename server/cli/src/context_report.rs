@@ -20,7 +20,8 @@ pub enum Changes {
 
 /// Lines without an indentation are headings.
 pub fn text(report: &ContextReportResult, changes: Changes) -> String {
-    let sections = [window(report), ledger(&report.ledger, changes), compactions(report), costs(report)];
+    let sections =
+        [window(report), ledger(&report.ledger, changes), compactions(report), notes(report), costs(report)];
     let mut text =
         sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n\n");
     text.push('\n');
@@ -89,6 +90,11 @@ fn compactions(report: &ContextReportResult) -> String {
         lines.push("  /uncompact takes the last one back, until the next prompt".to_owned());
     }
     lines.join("\n")
+}
+
+fn notes(report: &ContextReportResult) -> String {
+    let Some(notes) = &report.notes else { return String::new() };
+    format!("Notes of the session, {}\n  {}", local_time(&notes.updated_at), notes.path)
 }
 
 fn past(compaction: &PastCompaction) -> String {
@@ -174,6 +180,7 @@ mod tests {
                 "tokensSaved": 156_200, "averageRatio": 14.0,
             },
             "canUncompact": true,
+            "notes": {"path": "/p/s/session-memory/summary.md", "updatedAt": "no clock"},
             "sources": [{"source": "compact", "cacheHitRate": 0.97, "costUsd": 0.2,
                 "usage": {"inputTokens": 1_000, "outputTokens": 900, "cacheReadTokens": 160_000,
                     "cacheWriteTokens": 0}},
@@ -201,6 +208,9 @@ mod tests {
               - full, by itself: 212 messages, 168,211 → 12,011 tokens, 14.0 to 1, 9/9 sections
               /uncompact takes the last one back, until the next prompt
 
+            Notes of the session, no clock
+              /p/s/session-memory/summary.md
+
             Cost: $1.2100
               compact  161,000 in (97 % from the cache), 900 out, $0.2000
               main     912,129 in (84 % from the cache), 5,012 out, $1.0100
@@ -208,6 +218,7 @@ mod tests {
         .assert_eq(&text(&report(1), Changes::Newest));
         let empty = ContextReportResult {
             sources: Vec::new(),
+            notes: None,
             compactions: protocol::Compactions::default(),
             ..report(0)
         };

@@ -84,11 +84,11 @@ pub fn check(template: &str, before: &str, after: &str) -> Result<(), String> {
 pub fn title(notes: &str) -> Option<String> {
     let first = *session_compact::sections(notes).first()?;
     let line = first.lines().map(str::trim).find(|line| !session_compact::is_bare(line))?;
-    let words: Vec<&str> = line.split(|it: char| it.is_whitespace() || it.is_control()).collect();
-    let joined = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    let marks = ['*', '_', '`', '"', '“', '”', '-', ' '];
-    let title: String =
-        joined.trim_start_matches(marks).trim_end_matches(marks).chars().take(TITLE_CHARS).collect();
+    let plain: String = line.chars().filter(|it| !matches!(it, '*' | '`')).collect();
+    let words = plain.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<_>>().join(" ");
+    let marks = ['_', '"', '“', '”', '-', ' '];
+    let title: String = joined.trim_matches(marks).chars().take(TITLE_CHARS).collect();
     let title = title.trim_end();
     (!title.is_empty()).then(|| title.to_owned())
 }

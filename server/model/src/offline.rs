@@ -11,6 +11,7 @@ mod forget;
 mod fork;
 mod gist;
 mod intent;
+mod notes;
 mod overview;
 mod page;
 mod plan;
@@ -25,7 +26,10 @@ use conversation::{Block, ResultContent, StopReason, Usage};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
-pub use self::summary::{COLLAPSE_TAG, SUMMARY_TAG};
+pub use self::{
+    notes::NOTES_TAG,
+    summary::{COLLAPSE_TAG, SUMMARY_TAG},
+};
 use self::{
     plan::{Step, ToolCall},
     situation::Situation,
@@ -50,8 +54,9 @@ impl Provider for Offline {
 
 /// The whole response, as the events of its stream.
 fn respond(request: &Request) -> Vec<Event> {
-    let (step, introduced) = match summary::answer(request).map(Step::Answer).or_else(|| fork::step(request))
-    {
+    let asked = summary::answer(request).map(Step::Answer);
+    let asked = asked.or_else(|| notes::step(request)).or_else(|| fork::step(request));
+    let (step, introduced) = match asked {
         Some(step) => (step, true),
         None => {
             let situation = Situation::of(request);

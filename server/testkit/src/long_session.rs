@@ -140,7 +140,10 @@ impl LongSession {
 impl Layers {
     fn settings(self) -> Value {
         match self {
-            Self::Default { .. } => json!({ "model": MODEL }),
+            // The notes are put there by hand, and only once.
+            Self::Default { .. } => {
+                json!({ "model": MODEL, "reverie": { "features": { "sessionMemory": false } } })
+            }
             Self::Off => json!({
                 "model": MODEL,
                 "models": { (format!("anthropic/{MODEL}")): { "contextWindow": 50_000_000 } },

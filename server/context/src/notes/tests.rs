@@ -59,7 +59,9 @@ fn the_directive_shows_the_notes_and_where_they_are() {
     let few = |_: &conversation::Message| 1;
     let text = directive(TEMPLATE, None, TEMPLATE, &PathBuf::from(PATH), &few);
     assert_eq!(text.lines().next(), Some(fork::NOTES));
-    assert!(text.contains(&format!("<session-notes>\n{}\n</session-notes>", TEMPLATE.trim_end())));
+    assert!(
+        text.contains(&format!("<session-notes path=\"{PATH}\">\n{}\n</session-notes>", TEMPLATE.trim_end()))
+    );
     assert!(text.contains(PATH) && !text.contains("{{"), "{text}");
     assert!(text.ends_with("must say how things stand at the end of the conversation above."), "{text}");
 }

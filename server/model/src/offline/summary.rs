@@ -7,11 +7,16 @@ mod earlier;
 mod sections;
 mod span;
 mod story;
+mod told;
 mod words;
 
 use conversation::{Block, RequestMessage, Role};
 
 use self::story::Story;
+pub(super) use self::{
+    told::{Told, told},
+    words::fitted,
+};
 use crate::{QuerySource, Request};
 
 /// The line that marks the directive for a summary of the whole conversation.

@@ -31,7 +31,14 @@ pub(super) fn read(text: &str) -> Option<Earlier<'_>> {
             section.push(line);
         }
     }
-    (headings >= FEWEST_HEADINGS).then_some(Earlier { sections, plain: None })
+    if headings >= FEWEST_HEADINGS {
+        return Some(Earlier { sections, plain: None });
+    }
+    // The session's notes, which have other sections.
+    let (_, inside) =
+        text.trim_start().split_once("<conversation-summary>\n").filter(|(before, _)| before.is_empty())?;
+    let plain = inside.split("</conversation-summary>").next();
+    Some(Earlier { sections: Default::default(), plain })
 }
 
 /// `3. Files and Code`, also as Markdown likes it; other models' titles have more words.

@@ -79,7 +79,7 @@ fn cut_item(item: &str) -> String {
     if item.len() > LONGEST { cut(item, LONGEST) } else { item.to_owned() }
 }
 
-fn requests(story: &Story<'_>) -> Vec<String> {
+pub(super) fn requests(story: &Story<'_>) -> Vec<String> {
     with_earlier(story, 0, story.requests().map(|request| item(&format!("“{}”", line(request, 300)))))
 }
 
@@ -114,7 +114,7 @@ fn concepts(story: &Story<'_>) -> Vec<String> {
     with_earlier(story, 1, new.into_iter().flatten())
 }
 
-fn files(story: &Story<'_>) -> Vec<String> {
+pub(super) fn files(story: &Story<'_>) -> Vec<String> {
     let mut order: Vec<&str> = Vec::new();
     let mut deeds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for deed in story.deeds().filter(|deed| matches!(deed.outcome, Outcome::Done)) {
@@ -157,7 +157,7 @@ fn what_was_done(deed: &Deed<'_>) -> String {
     }
 }
 
-fn errors(story: &Story<'_>) -> Vec<String> {
+pub(super) fn errors(story: &Story<'_>) -> Vec<String> {
     let deeds: Vec<&Deed<'_>> = story.deeds().collect();
     let failed = deeds.iter().enumerate().filter_map(|(at, deed)| {
         let Outcome::Failed(why) = &deed.outcome else { return None };
@@ -185,10 +185,15 @@ fn solved(story: &Story<'_>) -> Vec<String> {
     let collapsed = story.earlier.iter().filter_map(|earlier| earlier.plain);
     let collapsed =
         collapsed.map(|text| item(&format!("Of messages that were left out: {}", line(text, 1_500))));
+    with_earlier(story, 4, collapsed.chain(answers(story)))
+}
+
+/// What was asked, and what was answered.
+pub(super) fn answers(story: &Story<'_>) -> Vec<String> {
     let answered = story.turns.iter().filter(|turn| turn.is_answered && !turn.request.is_empty());
-    let answers =
+    let told =
         answered.map(|turn| item(&format!("“{}” → “{}”", line(&turn.request, 120), line(turn.answer, 240))));
-    with_earlier(story, 4, collapsed.chain(answers))
+    told.collect()
 }
 
 fn messages(story: &Story<'_>) -> Vec<String> {
@@ -219,7 +224,7 @@ fn todos<'a>(story: &'a Story<'_>) -> Option<Vec<(&'a str, &'a str)>> {
     Some(list.iter().filter_map(|todo| Some((text(todo, "content")?, text(todo, "status")?))).collect())
 }
 
-fn current(story: &Story<'_>) -> Vec<String> {
+pub(super) fn current(story: &Story<'_>) -> Vec<String> {
     let Some(Turn { request, deeds, answer, .. }) = story.turns.last() else {
         return with_earlier(story, 7, []);
     };

@@ -33,7 +33,7 @@ pub(super) fn item(text: &str) -> String {
 }
 
 /// What of the items fits: the first, and the newest.
-pub(super) fn fitted(items: &[String], bytes: usize) -> String {
+pub(in crate::offline) fn fitted(items: &[String], bytes: usize) -> String {
     let size = |item: &String| item.len() + 1;
     if items.iter().map(size).sum::<usize>() <= bytes {
         return items.join("\n");
