@@ -126,6 +126,12 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
+    /// The same for all sessions.
+    pub(crate) fn flush_all_updates(&self) {
+        self.queue().flush_all_now(Instant::now());
+        self.0.wake.notify_one();
+    }
+
     /// What is shown as progress, and is no turn, is at this now.
     pub(crate) fn report_progress(&self, job: &str, message: &str) {
         self.queue().report_progress(job, message);

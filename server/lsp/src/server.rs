@@ -207,6 +207,8 @@ impl LanguageServer for Server {
         if tokio::time::timeout(SHUTDOWN_LIMIT, self.shut_down()).await.is_err() {
             tracing::warn!("the shutdown is not complete yet");
         }
+        // A client that says `exit` at once should have heard of what was done before.
+        self.outbound().flush_all_updates();
         Ok(())
     }
 

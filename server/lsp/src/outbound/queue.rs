@@ -271,6 +271,12 @@ impl Queue {
         }
     }
 
+    pub(super) fn flush_all_now(&mut self, now: Instant) {
+        if self.holds == 0 {
+            self.flush_where(now, |_lane| true);
+        }
+    }
+
     fn flush_where(&mut self, now: Instant, condition: impl Fn(&Lane) -> bool) {
         let sessions: Vec<String> = self
             .lanes

@@ -95,6 +95,24 @@ async fn a_client_made_for_it_gets_news_as_a_line_in_the_session() {
 }
 
 #[tokio::test]
+async fn what_was_done_before_the_end_is_told_before_it() {
+    let capabilities = json!({ "experimental": { "reverie": { "version": 1 } } });
+    let mut client = TestClient::initialized(capabilities).await;
+    // The server has read everything so far, and nothing is held back.
+    client.request("reverie/tasks/list", Value::Null).await;
+    let session = SessionId::parse("7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51");
+    for _ in 0..3 {
+        news(&client, session.clone());
+    }
+    let id = client.ask("shutdown", Value::Null).await;
+    for seq in 0..3 {
+        let told = client.receive().await;
+        assert_eq!(told["params"]["seq"], seq, "{told}");
+    }
+    assert_eq!(client.receive().await["id"], id);
+}
+
+#[tokio::test]
 async fn any_other_client_gets_a_message_with_view_and_undo() {
     let capabilities = json!({ "window": { "showDocument": { "support": true } } });
     let mut client = TestClient::initialized(capabilities).await;
