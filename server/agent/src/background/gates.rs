@@ -26,7 +26,9 @@ pub(super) fn common(shared: &Shared, settings: &Settings) -> Vec<Gate> {
 
 /// "A per-day budget for background spending."
 pub(super) fn budget(shared: &Shared, settings: &Settings) -> Gate {
-    let spent: f64 = shared.spend.background(spend::today()).values().map(|account| account.cost_usd).sum();
+    let accounts = shared.spend.background(spend::today());
+    // Not `sum`, which makes nothing of nothing -0.
+    let spent = accounts.values().fold(0.0, |sum, account| sum + account.cost_usd);
     let limit = settings.budgets.background_day_usd;
     Gate {
         name: "budget",

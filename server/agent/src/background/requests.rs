@@ -125,7 +125,8 @@ impl Agent {
         });
         Ok(BackgroundReport {
             kinds: kinds.into(),
-            spent_usd: today.values().map(|account| account.cost_usd).sum(),
+            // Not `sum`, which makes nothing of nothing -0.
+            spent_usd: today.values().fold(0.0, |sum, account| sum + account.cost_usd),
             limit_usd: settings.budgets.background_day_usd,
         })
     }
