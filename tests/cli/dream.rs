@@ -6,7 +6,10 @@ use expect_test::expect;
 use serde_json::Value;
 use testkit::model_server::{Gate, Reply};
 
-use crate::program::Program;
+use crate::{
+    program::Program,
+    tty::{CTRL_C, CTRL_D, Tty},
+};
 
 /// Remembers the same thing twice, and lists one that is gone.
 fn untidy(program: &Program) {
@@ -74,6 +77,42 @@ async fn ctrl_c_stops_a_dream_and_leaves_everything_as_it_was() {
     assert!(run.stdout.starts_with("The dream was stopped; everything is as it was"), "{}", run.transcript());
     assert_eq!(remembered(&program), before);
     gate.open();
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_leaves_a_chat_sees_what_it_waits_for_and_may_skip_it() {
+    let program = Program::scripted("").await;
+    let gate = Gate::closed();
+    program.model().reply(Reply::text("Noted."));
+    program.model().reply_to("extraction", Reply::text("never").behind(&gate));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" chat"#);
+    tty.see("› ").await;
+    tty.type_in("we ship on Mondays\n").await;
+    tty.see("Noted.").await;
+    gate.reached().await;
+    tty.type_in(CTRL_D).await;
+    tty.see("remembering; Ctrl-C to skip").await;
+    tty.type_in(CTRL_C).await;
+    let (screen, code) = tty.end().await;
+    assert_eq!(code, Some(0), "{screen}");
+    gate.open();
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_in_a_terminal_says_what_it_is_at() {
+    let program = Program::scripted("").await;
+    untidy(&program);
+    let gate = Gate::closed();
+    program.model().reply_to("dream", Reply::text("In order.").behind(&gate));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" dream"#);
+    gate.reached().await;
+    tty.see("… dreaming").await;
+    gate.open();
+    let (screen, code) = tty.end().await;
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("The dream changed nothing: the memories are in order"), "{screen}");
     program.finish();
 }
 
