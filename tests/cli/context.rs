@@ -21,6 +21,10 @@ fn story() -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fills_the_window_is_shown_on_stdout() {
     let program = Program::scripted("").await;
+    // What is learnt from the first turn would or would not be among the costs by then.
+    let quiet = r#"{"reverie": {"features": {"extraction": false}}}"#;
+    std::fs::create_dir_all(program.fixture.config_home()).unwrap();
+    std::fs::write(program.fixture.config_home().join("settings.json"), quiet).unwrap();
     program.model().reply(Reply::text(story()));
     program.model().reply_to("compact", Reply::text(SUMMARY));
     let input = b"tell me a story\n/compact keep the schema\n/context\n/context 1\n/context 2\n";

@@ -1,9 +1,132 @@
 //! `reverie dream`: put in order, looked at, taken back, from a terminal.
 
+use std::{collections::BTreeMap, fs};
+
 use expect_test::expect;
 use serde_json::Value;
+use testkit::model_server::{Gate, Reply};
 
-use crate::program::Program;
+use crate::{
+    program::Program,
+    tty::{CTRL_C, CTRL_D, Tty},
+};
+
+/// Remembers the same thing twice, and lists one that is gone.
+fn untidy(program: &Program) {
+    let memory = program.fixture.project_dir().join("memory");
+    fs::create_dir_all(&memory).unwrap();
+    let note =
+        "---\nname: Short\ndescription: I prefer short answers\ntype: user\n---\n\nI prefer short answers\n";
+    for name in ["short.md", "brief.md"] {
+        fs::write(memory.join(name), note).unwrap();
+    }
+    let index = "- [Short](short.md) — I prefer short answers\n- [Brief](brief.md) — I prefer short answers\n\
+                 - [Gone](gone.md) — nothing\n";
+    fs::write(memory.join("MEMORY.md"), index).unwrap();
+}
+
+fn remembered(program: &Program) -> BTreeMap<String, String> {
+    let files = fs::read_dir(program.fixture.project_dir().join("memory")).unwrap().map(Result::unwrap);
+    let topics = files.filter(|file| file.path().extension().is_some_and(|end| end == "md"));
+    topics
+        .map(|file| {
+            (file.file_name().to_string_lossy().into_owned(), fs::read_to_string(file.path()).unwrap())
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_tidies_up_and_is_taken_back_byte_for_byte() {
+    let program = Program::offline("");
+    untidy(&program);
+    let before = remembered(&program);
+    let run = program.run(&["dream", "--dry-run"]).await;
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert!(run.stdout.starts_with("The dream would change 2 files; nothing was written"), "{}", run.stdout);
+    assert_eq!(remembered(&program), before);
+
+    let run = program.run(&["dream"]).await;
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert!(run.stdout.starts_with("The dream changed 2 files"), "{}", run.stdout);
+    assert!(run.stdout.contains("\n  -- [Gone](gone.md) — nothing\n"), "{}", run.stdout);
+    let after = remembered(&program);
+    assert_eq!(after.len(), 2, "{after:?}");
+    let report = program.run(&["dream", "report"]).await;
+    assert_eq!(report.stdout, run.stdout);
+
+    let run = program.run(&["dream", "undo"]).await;
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert_eq!(remembered(&program), before);
+    let run = program.run(&["dream", "status"]).await;
+    assert!(run.stdout.contains("dreams               2 runs, 2 files written, $0.0000"), "{}", run.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ctrl_c_stops_a_dream_and_leaves_everything_as_it_was() {
+    let program = Program::scripted("").await;
+    untidy(&program);
+    let before = remembered(&program);
+    let gate = Gate::closed();
+    program.model().reply_to("dream", Reply::text("never").behind(&gate));
+    let mut running = program.start(&["dream"]);
+    running.close_input();
+    gate.reached().await;
+    running.signal("INT").await;
+    let run = running.end().await;
+    assert_eq!(run.code, Some(130), "{}", run.transcript());
+    assert!(run.stdout.starts_with("The dream was stopped; everything is as it was"), "{}", run.transcript());
+    assert_eq!(remembered(&program), before);
+    gate.open();
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_leaves_a_chat_sees_what_it_waits_for_and_may_skip_it() {
+    let program = Program::scripted("").await;
+    let gate = Gate::closed();
+    program.model().reply(Reply::text("Noted."));
+    program.model().reply_to("extraction", Reply::text("never").behind(&gate));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" chat"#);
+    tty.see("› ").await;
+    tty.type_in("we ship on Mondays\n").await;
+    tty.see("Noted.").await;
+    gate.reached().await;
+    tty.type_in(CTRL_D).await;
+    tty.see("remembering; Ctrl-C to skip").await;
+    tty.type_in(CTRL_C).await;
+    let (screen, code) = tty.end().await;
+    assert_eq!(code, Some(0), "{screen}");
+    gate.open();
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_in_a_terminal_says_what_it_is_at() {
+    let program = Program::scripted("").await;
+    untidy(&program);
+    let gate = Gate::closed();
+    program.model().reply_to("dream", Reply::text("In order.").behind(&gate));
+    let mut tty = Tty::plain(&program, r#""$REVERIE" dream"#);
+    gate.reached().await;
+    tty.see("… dreaming").await;
+    gate.open();
+    let (screen, code) = tty.end().await;
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("The dream changed nothing: the memories are in order"), "{screen}");
+    program.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_learnt_from_a_turn_is_told_in_a_line() {
+    let program = Program::offline("//- a.txt\nhi\n");
+    let prompt = "we decided to use sqlite for the cache because it needs no server. what is in a.txt?";
+    let run = program.run(&["ask", prompt]).await;
+    assert_eq!(run.code, Some(0), "{}", run.transcript());
+    assert!(run.stderr.ends_with("· Remembered: We decided to use sqlite for the cache\n"), "{}", run.stderr);
+    let run =
+        program.run(&["ask", "--bare", "we decided to name tests by behaviour. what is in a.txt?"]).await;
+    assert!(!run.stderr.contains("Remembered"), "{}", run.stderr);
+}
 
 /// A project that keeps no memory.
 fn forgetful() -> Program {

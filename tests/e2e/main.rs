@@ -15,6 +15,7 @@ mod going_back;
 mod harness;
 mod hostile;
 mod instructions;
+mod learning_in_sight;
 mod long_session;
 mod mcp_servers;
 mod memory;

@@ -128,8 +128,8 @@ async fn undo(
         Some(id) => id,
         None => {
             let last = client.call::<method::DreamReport>(&DreamReportParams::default()).await?;
-            if last.dry_run {
-                bail!("the last dream wrote nothing; 'reverie dream undo ID' takes back an earlier one");
+            if last.dry_run || last.changes.is_empty() {
+                bail!("the last dream changed nothing; 'reverie dream undo ID' takes back an earlier one");
             }
             last.dream_id
         }

@@ -69,7 +69,7 @@ fn status(status: &DreamStatus) -> String {
         (None, DreamState::Idle | DreamState::Running) => "No dream runs.\n".to_owned(),
     };
     let last = match status.last_consolidated {
-        Some(last) => format!("The last one was at {last}"),
+        Some(last) => format!("The last one was at {}", last.round(jiff::Unit::Second).unwrap_or(last)),
         None => "There was none yet".to_owned(),
     };
     let sessions = counted(status.sessions_since as u64, "other session", "other sessions");

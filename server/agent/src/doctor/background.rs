@@ -23,7 +23,9 @@ pub(crate) fn check(
     let last = match (dreams.state, dreams.last_consolidated) {
         (DreamState::Running, _) => "a dream runs".to_owned(),
         (DreamState::Locked, _) => "another process dreams".to_owned(),
-        (DreamState::Idle, Some(last)) => format!("last dream at {last}"),
+        (DreamState::Idle, Some(last)) => {
+            format!("last dream at {}", last.round(jiff::Unit::Second).unwrap_or(last))
+        }
         (DreamState::Idle, None) => "no dream yet".to_owned(),
     };
     let mut lines = vec![format!("${:.4}{limit} spent today; {last}", background.spent_usd)];
