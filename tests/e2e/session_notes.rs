@@ -16,6 +16,7 @@ use testkit::{
 use crate::{
     compaction::{report, roles},
     harness::{Harness, assert_extends},
+    memory::offline,
 };
 
 /// On whose behalf the fork asks.
@@ -238,6 +239,9 @@ async fn notes_name_the_session_unless_the_user_has() {
     let harness = harness.restart(&session).await;
     harness.client.ignore("title");
     assert_eq!(title(&harness).await, "Counting to ten thousand");
+    // The notes that are there still count.
+    say(&harness, &session, 100).await;
+    assert_eq!(updates(&harness).await, [""; 0]);
 
     let rename = json!({ "sessionId": session, "title": "Mine" });
     harness.client.request("reverie/session/rename", rename).await.expect("a rename");
@@ -316,13 +320,7 @@ async fn a_fork_reads_the_conversation_from_the_cache_and_costs_the_next_request
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_offline_model_keeps_notes_too() {
-    let fixture = Fixture::new("//- river.md\nThe heron nests by the weir.\n");
-    let model = ModelServer::start().await;
-    let mut environment = fixture.environment(&model.url());
-    environment.remove("ANTHROPIC_API_KEY");
-    environment.remove("ANTHROPIC_BASE_URL");
-    let options = ClientOptions::new(&fixture.workspace);
-    let harness = Harness::start_with(fixture, model, &environment, &options).await;
+    let harness = offline("//- river.md\nThe heron nests by the weir.\n", &[]).await;
     harness.client.ignore("title");
     let session = harness.client.new_session().await;
     let question = format!("Where does the heron nest?\n{}", "Reed and water. ".repeat(3_000));

@@ -91,9 +91,15 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
     if !features.session_memory || !turn.settings.auto_compact_enabled {
         return;
     }
-    let tokens = meter::conversation_tokens(session, &turn.opening);
+    let covered =
+        covered_before(session).map(|thread| meter::conversation_tokens(session, &turn.opening, &thread));
+    let thread = session.state().thread.clone();
+    let tokens = meter::conversation_tokens(session, &turn.opening, &thread);
     {
         let Keeping { progress, seen, .. } = &mut session.state().notes;
+        if let Some(covered) = covered {
+            progress.updated(*progress, covered);
+        }
         progress.advance(tokens, calls);
         *seen = (tokens, calls > 0);
     }
@@ -108,6 +114,16 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
         );
         shared.work.spawn(update.run(job));
     }
+}
+
+/// What the notes of a resumed session cover, where it has not said anything since.
+fn covered_before(session: &Session) -> Option<Vec<Arc<Message>>> {
+    let state = session.state();
+    let is_new = state.window.resumed && state.notes.progress == Progress::default();
+    // A fork of a session begins without notes.
+    let upto = state.window.projection.notes_upto().filter(|_| is_new && path(session).is_file())?;
+    let last = state.thread.iter().position(|message| message.uuid == upto)?;
+    state.thread.get(..=last).map(<[_]>::to_vec)
 }
 
 /// Waits for notes that are being written, but not for long.

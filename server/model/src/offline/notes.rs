@@ -12,7 +12,7 @@ use super::{
 use crate::{QuerySource, Request};
 
 /// The line that marks the directive for them.
-pub const NOTES_TAG: &str = "<reverie-fork kind=\"session_memory\">";
+const NOTES_TAG: &str = "<reverie-fork kind=\"session_memory\">";
 
 /// Bytes of a section: fewer than 2,000 tokens of any text.
 const SECTION: usize = 5_000;
