@@ -22,6 +22,7 @@ async fn help_fits_a_screen_and_has_examples() {
                                  fork ID, rewind ID PROMPT-NUMBER [--no-files]
           memory [list|show|search|lint|history|undo|forget]
                                  what is remembered: undo [CHANGE | --since DAY]
+          dream [--dry-run]      puts memories in order; dream status, report, undo [ID]
           trust [--yes|--revoke] may this folder's own files run programs?
           doctor [--repair]      is everything there? what was mended so far: --repairs
           lsp                    the language server that editors start (stdio)
@@ -34,6 +35,7 @@ async fn help_fits_a_screen_and_has_examples() {
               --mode MODE        default, acceptEdits, plan, or bypass (never asks)
               --allow RULE       allow without asking, as 'Bash(make:*)'; repeatable
               --bare             no memory, nothing in the background
+              --assistant        a log a day, put in order at night (also with lsp)
               --json             ask: the raw update stream, one JSON object a line
         Of all: -C, --cwd DIR    work in DIR        -h, --help        -V, --version
 
@@ -41,9 +43,7 @@ async fn help_fits_a_screen_and_has_examples() {
           reverie ask "how is this project built?"
           git diff | reverie ask "review this change"
           ANTHROPIC_API_KEY=… reverie chat --model opus
-
-        Without a key the embedded offline model answers.
-        Exit codes: 0 done, 1 failed, 2 usage, 130 cancelled.
+        Without a key the offline model answers. Exit: 0 done, 1 failed, 2 usage, 130 ^C
         --- stderr
         --- exit code 0
     "#]]

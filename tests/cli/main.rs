@@ -8,6 +8,7 @@ mod answers;
 mod chatting;
 mod context;
 mod debug_tokens;
+mod dream;
 mod failures;
 mod help;
 mod in_a_terminal;

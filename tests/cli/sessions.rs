@@ -106,7 +106,8 @@ async fn the_doctor_says_what_is_there_and_what_to_do() {
         ok    indexes        0 project folders are indexed
         ok    repairs        none so far
         ok    prompt cache   it was never broken by surprise in the newest 0 sessions
-        ok    working memory 0 readings known; 0 of 0 were answered with a word"#]]
+        ok    working memory 0 readings known; 0 of 0 were answered with a word
+        ok    background     $0.0000 spent today; no dream yet"#]]
     .assert_eq(&lines.join("\n"));
     let json = program.run(&["doctor", "--json"]).await;
     for line in json.stdout.lines() {

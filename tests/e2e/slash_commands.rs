@@ -19,6 +19,10 @@ async fn built_in_commands_answer_without_a_model() {
         ("/mcp", "No MCP servers"),
         ("/resume", "latest sessions"),
         ("/doctor", "config home"),
+        ("/background", "Today it cost $0.0000"),
+        ("/dream status", "There was none yet"),
+        ("/dream stop", "No dream runs here"),
+        ("/dream again", "means nothing"),
     ] {
         let turn = harness.client.turn(&session, command).await;
         assert_eq!(turn.stop_reason(), "endTurn", "{command}: {}", turn.events());

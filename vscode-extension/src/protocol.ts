@@ -50,6 +50,32 @@ export interface AskUserResult {
   answer?: string;
 }
 
+/** What runs by itself, why or why not, and what it has cost today. */
+export interface Background {
+  kinds: BackgroundKind[];
+  spentUsd: number;
+  /** The setting `budgets.backgroundDayUsd`. */
+  limitUsd?: number;
+}
+
+/** What one kind of background work did and cost today. */
+export interface BackgroundAccount {
+  runs: number;
+  /** Files written: memories, or notes. */
+  files: number;
+  usage: Usage;
+  costUsd: number;
+}
+
+export interface BackgroundKind {
+  kind: TaskKind;
+  /** In the order in which they are looked at. */
+  gates: Gate[];
+  today: BackgroundAccount;
+  /** How the last one ended, in words. */
+  last?: string;
+}
+
 /** One way a conversation went: rewinding and editing an earlier prompt begins another, and loses none. */
 export interface Branch {
   /** Its last message: what `reverie/session/resume` takes as `messageUuid` to go on there. */
@@ -238,6 +264,79 @@ export interface DoctorResult {
   repairs?: Repair[];
 }
 
+export interface DreamChange {
+  /** For `reverie/memory/undo`; absent where nothing was written. */
+  changeId?: string;
+  /** Absolute. */
+  path: string;
+  why: string;
+  /** Unified. */
+  diff: string;
+}
+
+export type DreamOutcome = "running" | "completed" | "failed" | "killed";
+
+export type DreamPhase = "starting" | "updating";
+
+export interface DreamProgressParams {
+  dreamId: string;
+  status: DreamOutcome;
+  phase: DreamPhase;
+  rounds: number;
+  /** Absolute paths. */
+  filesTouched: string[];
+  /** What it said last, or how it ended. */
+  text?: string;
+  /** The last rounds, oldest first. */
+  latest?: DreamRound[];
+}
+
+export interface DreamReportParams {
+  /** The last dream if absent. */
+  dreamId?: string;
+}
+
+export interface DreamReportResult {
+  dreamId: string;
+  status: DreamOutcome;
+  /** Nothing was written. */
+  dryRun: boolean;
+  /** What set it off. */
+  trigger: string;
+  /** RFC 3339. */
+  startedAt: string;
+  /** RFC 3339. */
+  endedAt: string;
+  /** The file of the report, absolute. */
+  path?: string;
+  /** The report, in Markdown. */
+  text: string;
+  changes: DreamChange[];
+  usage: Usage;
+  costUsd: number;
+}
+
+export interface DreamRound {
+  text: string;
+  toolCalls: number;
+}
+
+export type DreamState = "idle" | "running" | "locked";
+
+export type DreamStatusParams = Record<string, never>;
+
+export interface DreamStatusResult {
+  state: DreamState;
+  /** RFC 3339; absent where there was no dream yet. */
+  lastConsolidatedAt?: string;
+  /** Other sessions that were touched since. */
+  sessionsSince: number;
+  /** In the order in which they are looked at. */
+  gates: Gate[];
+  /** The dream that runs here. */
+  running?: DreamProgressParams;
+}
+
 export interface EditorDiagnostic {
   uri: string;
   range: Range;
@@ -331,6 +430,15 @@ export interface ForkSessionResult {
   sessionId: string;
 }
 
+/** One condition of running by itself, as it is now. */
+export interface Gate {
+  /** Stable: `enabled`, `hours`, … */
+  name: string;
+  open: boolean;
+  /** Why it is open or not, in words. */
+  detail: string;
+}
+
 export type GetSettingsParams = Record<string, never>;
 
 export interface GetSettingsResult {
@@ -411,6 +519,7 @@ export interface ListTasksParams {
 export interface ListTasksResult {
   /** Oldest first; those that run, and the latest that have ended. */
   tasks: Task[];
+  background: Background;
 }
 
 export interface Memory {
@@ -871,6 +980,25 @@ export interface SourceCost {
   costUsd: number;
 }
 
+export interface StartDreamParams {
+  /** Whose conversation it starts from; the one that was used last if absent. */
+  sessionId?: string;
+  /** Only shows what it would change; false if absent. */
+  dryRun?: boolean;
+}
+
+export type StartDreamResult =
+  | {
+    dreamId: string;
+  }
+  | {
+    skipped: string;
+  };
+
+export interface StopDreamParams {
+  dreamId: string;
+}
+
 /** Why a turn ended. */
 export type StopReason = "endTurn" | "cancelled" | "maxRounds" | "budget" | "refused" | "blocked" | "error";
 
@@ -881,17 +1009,18 @@ export interface StopTaskParams {
 export interface Task {
   taskId: string;
   kind: TaskKind;
-  sessionId: string;
+  /** Absent where it belongs to no session. */
+  sessionId?: string;
   /** What it does: the command of a shell. */
   title: string;
   state: TaskState;
   /** RFC 3339. */
   startedAt: string;
-  /** How it ended, in words. */
+  /** What it is at, or how it ended, in words. */
   detail?: string;
 }
 
-export type TaskKind = "shell";
+export type TaskKind = "shell" | "extraction" | "sessionMemory" | "dream";
 
 export type TaskState = "running" | "completed" | "failed" | "killed";
 
@@ -1140,10 +1269,18 @@ export interface ClientRequests {
   "reverie/memory/lint": { params: LintMemoryParams; result: LintMemoryResult };
   /** Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced. */
   "reverie/instructions/reload": { params: ReloadInstructionsParams; result: ReloadInstructionsResult };
-  /** Lists what runs beside the conversation: commands in the background. */
+  /** Lists what runs beside the conversation: commands in the background, and what the agent does by itself. */
   "reverie/tasks/list": { params: ListTasksParams; result: ListTasksResult };
   /** Ends a task and all it has started; one that has ended already stays as it is. */
   "reverie/tasks/stop": { params: StopTaskParams; result: Empty };
+  /** Starts a dream, which puts memories in order, and answers at once; only another dream keeps it from starting. */
+  "reverie/dream/start": { params: StartDreamParams; result: StartDreamResult };
+  /** Stops a dream and takes back what it changed; one that has ended already stays as it is. */
+  "reverie/dream/stop": { params: StopDreamParams; result: Empty };
+  /** Says whether a dream runs, when the last one was, and what keeps the next from starting by itself. */
+  "reverie/dream/status": { params: DreamStatusParams; result: DreamStatusResult };
+  /** Returns what a dream changed and why, with what it cost. */
+  "reverie/dream/report": { params: DreamReportParams; result: DreamReportResult };
   /** Says what fills the context window and what changed it so far. */
   "reverie/context/report": { params: ContextReportParams; result: ContextReportResult };
   /** Shows the full text behind a piece of the conversation that is not sent as it was. */
@@ -1184,4 +1321,6 @@ export interface ServerNotifications {
   "reverie/session/update": { params: SessionUpdateParams };
   /** Tells that something was remembered, recalled, changed or taken back. */
   "reverie/memory/event": { params: MemoryEventParams };
+  /** Tells how a dream goes along, and how it ended. */
+  "reverie/dream/progress": { params: DreamProgressParams };
 }

@@ -329,7 +329,13 @@ impl Agent {
     /// `repair`: also what changes more than caches, indexes and totals.
     pub fn doctor(&self, repair: bool) -> Vec<Check> {
         let repair = if repair { Repair::All } else { Repair::Lossless };
-        doctor::checks(&self.shared, &self.default_folder(), repair)
+        self.examine(&self.default_folder(), repair)
+    }
+
+    pub(crate) fn examine(&self, folder: &Path, repair: Repair) -> Vec<Check> {
+        let mut checks = doctor::checks(&self.shared, folder, repair);
+        checks.push(doctor::background(self.background(), self.dream_status()));
+        checks
     }
 
     /// What the doctor has put right, or tried to, newest first.
@@ -343,10 +349,13 @@ impl Agent {
         for session in &sessions {
             session.cancel();
         }
+        self.shared.jobs.stop_all(|_| true);
+        self.shared.learning.close();
         self.turns.close();
         let killed = futures_util::future::join_all(sessions.iter().map(|session| session.shell.kill_all()));
         let extensions = self.shared.extensions.shutdown();
-        let drained = async { tokio::join!(killed, extensions, self.turns.wait()) };
+        let learning = self.shared.learning.wait();
+        let drained = async { tokio::join!(killed, extensions, self.turns.wait(), learning) };
         let drained = tokio::time::timeout(SHUTDOWN, drained);
         if drained.await.is_err() {
             tracing::warn!("some turns did not end in time");

@@ -4,15 +4,32 @@
 //! All of it runs as forks of a conversation, holds nobody up, can be stopped, has gates whose state anyone may see, an
 //! account of its own, and a budget for the day.
 
+mod dream;
+mod extraction;
+mod gates;
 mod jobs;
+mod memory_tools;
 pub(crate) mod notes;
 mod requests;
 
-use std::path::PathBuf;
+use std::{io, ops::AddAssign, path::PathBuf, sync::Arc};
 
 use conversation::{SessionId, Usage};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::{
+    event::{TurnEnd, TurnId, TurnStop},
+    fork::Spent,
+    session::Session,
+    shared::Shared,
+    spend,
+};
+
+pub(crate) use dream::Dreams;
+pub(crate) use extraction::Learning;
+use extraction::Snapshot;
 pub(crate) use jobs::Jobs;
 pub use jobs::{Job, JobState};
 
@@ -191,11 +208,67 @@ pub struct KindReport {
 }
 
 /// What one kind of background work did and cost in a day.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Account {
     pub runs: u64,
     pub usage: Usage,
     pub cost_usd: f64,
     /// Files written: memories, or notes.
     pub files: u64,
+}
+
+/// What is to be learnt from a turn that has ended, taken before anything follows it, and before anybody hears of the
+/// end: a shutdown waits for it from then on.
+pub(crate) struct Lesson(Snapshot, TaskTrackerToken);
+
+impl Lesson {
+    pub fn of(session: &Session, turn: &TurnId, end: &TurnEnd) -> Option<Self> {
+        (end.stop == TurnStop::EndTurn).then(|| {
+            let snapshot = Snapshot { turn: turn.clone(), thread: session.state().thread.clone() };
+            Self(snapshot, session.shared.learning.token())
+        })
+    }
+}
+
+/// "At the end, without blocking the user, extraction and the dream gate."
+pub(crate) fn after_turn(session: &Arc<Session>, lesson: Option<Lesson>) {
+    let shared = &session.shared;
+    shared.dreams.touch();
+    let Some(Lesson(snapshot, _until_it_runs)) = lesson else { return };
+    shared.learning.spawn(extraction::after_turn(Arc::clone(session), snapshot));
+    shared.work.spawn(dream::after_turn(Arc::clone(session)));
+}
+
+/// Runs what waits for the disk; what went wrong, in words.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => {
+            tracing::error!(%error, "background work panicked");
+            Err("it failed inside; the log has the details".to_owned())
+        }
+    }
+}
+
+/// Books what a job did today.
+fn account(shared: &Shared, kind: JobKind, spent: Spent, files: usize) {
+    let Spent { usage, cost_usd } = spent;
+    let account = Account { runs: 1, usage, cost_usd, files: files as u64 };
+    let spend = shared.spend.clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = spend.add_background(spend::today(), kind, account) {
+            tracing::warn!(%error, "what background work did could not be written down");
+        }
+    });
+}
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.usage += other.usage;
+        self.cost_usd += other.cost_usd;
+        self.files = self.files.saturating_add(other.files);
+    }
 }

@@ -48,6 +48,7 @@ pub(crate) fn begin(turn: &mut Turn) {
                     rounds: ROUNDS,
                     max_tokens: SUMMARY_TOKENS,
                     source: QuerySource::Collapse,
+                    spent: None,
                     cancel: &cancel,
                 };
                 match fork.run().await {

@@ -1,6 +1,8 @@
 //! What a prompt may begin with: `/name arguments`. Built-in commands answer by themselves, without a model; a command
 //! file or a skill goes to the model behind the user's own words.
 
+mod background;
+
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use context::fragment;
@@ -8,6 +10,7 @@ use conversation::{Body, Flags};
 use skills::Library;
 
 use crate::{
+    agent::Agent,
     doctor,
     event::ContextLevel,
     extensions, meter, opening, report,
@@ -31,6 +34,12 @@ const LOCAL: &str = "local_command";
 
 const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Help, "help", None, "Lists the commands"),
+    (
+        BuiltIn::Background,
+        "background",
+        None,
+        "Shows what runs by itself, why or why not, and what it cost today",
+    ),
     (BuiltIn::Clear, "clear", None, "Begins the conversation anew; the old one stays as a branch"),
     (
         BuiltIn::Compact,
@@ -41,6 +50,12 @@ const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
     (BuiltIn::Context, "context", None, "Shows what fills the context window"),
     (BuiltIn::Cost, "cost", None, "Shows what this session cost, by model"),
     (BuiltIn::Doctor, "doctor", None, "Examines the installation"),
+    (
+        BuiltIn::Dream,
+        "dream",
+        Some("[dry-run | status | stop]"),
+        "Puts the memories in order, in the background",
+    ),
     (
         BuiltIn::Memory,
         "memory",
@@ -58,11 +73,13 @@ const BUILT_IN: &[(BuiltIn, &str, Option<&str>, &str)] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
     Help,
+    Background,
     Clear,
     Compact,
     Context,
     Cost,
     Doctor,
+    Dream,
     Memory,
     Mcp,
     Mode,
@@ -193,8 +210,8 @@ impl Spoken {
     }
 
     /// Runs the command and keeps what it said with the session; never sent to a model. May read files.
-    pub fn run(&self, session: &Arc<Session>) -> String {
-        let text = self.answer(session).unwrap_or_else(|error| error.to_string());
+    pub fn run(&self, agent: &Arc<Agent>, session: &Arc<Session>) -> String {
+        let text = self.answer(agent, session).unwrap_or_else(|error| error.to_string());
         let body = Body::notice(LOCAL, format!("{}\n\n{text}", self.words));
         // A session that has said nothing needs no file for it.
         if !session.state().thread.is_empty() {
@@ -203,13 +220,15 @@ impl Spoken {
         text
     }
 
-    fn answer(&self, session: &Arc<Session>) -> Result<String, AgentError> {
+    fn answer(&self, agent: &Arc<Agent>, session: &Arc<Session>) -> Result<String, AgentError> {
         match self.command {
             BuiltIn::Help => Ok(help(&list(&session.shared, &session.cwd))),
+            BuiltIn::Background => background::report(agent),
             BuiltIn::Clear => Ok(clear(session)),
             BuiltIn::Context => context(session),
             BuiltIn::Cost => Ok(cost(session)),
-            BuiltIn::Doctor => Ok(examine(session)),
+            BuiltIn::Doctor => Ok(examine(agent, session)),
+            BuiltIn::Dream => background::dream(agent, session, self.arguments.trim()),
             BuiltIn::Mcp => Ok(extensions::report(&session.shared, &session.cwd)),
             BuiltIn::Mode if self.arguments.is_empty() => {
                 Ok(format!("The permission mode is {}.", session.mode().as_str()))
@@ -391,9 +410,9 @@ fn cost(session: &Session) -> String {
     text
 }
 
-fn examine(session: &Session) -> String {
+fn examine(agent: &Agent, session: &Session) -> String {
     let mut text = String::new();
-    for check in doctor::checks(&session.shared, &session.cwd, doctor::Repair::Lossless) {
+    for check in agent.examine(&session.cwd, doctor::Repair::Lossless) {
         let mark = match check.status {
             CheckStatus::Ok => "ok",
             CheckStatus::Warning => "warning",

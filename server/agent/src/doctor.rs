@@ -1,5 +1,6 @@
 //! `reverie doctor`: is everything there that a session needs, and what to do where it is not.
 
+mod background;
 mod integrity;
 mod prompt_cache;
 
@@ -13,6 +14,8 @@ use crate::{
     shared::Shared,
     types::{Check, CheckStatus},
 };
+
+pub(crate) use background::check as background;
 
 /// How much the doctor may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 //! calls it, in words it can act on. It has its own denials and its own account; it compacts nothing, recalls nothing
 //! and forks nothing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use conversation::{Block, RequestMessage, ResultContent, Role, StopReason};
+use conversation::{Block, RequestMessage, ResultContent, Role, StopReason, Usage};
 use futures_util::future::BoxFuture;
 use model::{ContextEdits, ModelError, QuerySource, Request, retry::Backoff};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,11 @@ use crate::{
 pub(crate) trait ForkTools: Send + Sync {
     /// The result, or why there is none.
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<ResultContent, String>>;
+
+    /// A response came and its calls are answered. Whoever wants no further round says why.
+    fn round<'a>(&'a self, _said: &'a str, _calls: usize) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// A fork that only has to say something.
@@ -49,8 +54,17 @@ pub(crate) struct Fork<'a> {
     pub rounds: u32,
     pub max_tokens: u64,
     pub source: QuerySource,
+    /// Adds up what it used, whatever becomes of it.
+    pub spent: Option<&'a Mutex<Spent>>,
     /// Linked to the parent's.
     pub cancel: &'a CancellationToken,
+}
+
+/// What a fork has used so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub usage: Usage,
+    pub cost_usd: f64,
 }
 
 /// How a fork came to its end.
@@ -67,19 +81,30 @@ pub(crate) enum ForkError {
     /// The parent was stopped, or the fork itself.
     #[error("it was cancelled")]
     Cancelled,
+    /// Whoever gives it its tools wants no more of it.
+    #[error("{0}")]
+    Stopped(String),
+    #[error("a fork cannot be forked")]
+    Nested,
     #[error("{0}")]
     Model(ModelError),
 }
 
 impl Fork<'_> {
     pub async fn run(mut self) -> Result<Ended, ForkError> {
+        // A summary is needed whatever the user has typed.
+        if !self.source.is_one_shot() && context::fork::is_forked(&self.messages) {
+            return Err(ForkError::Nested);
+        }
         let directive = Block::text(std::mem::take(&mut self.directive));
         say(&mut self.messages, vec![directive]);
         let mut round = 1;
         loop {
             let response = self.ask().await?;
+            let said = response.text();
             if response.calls.is_empty() || round >= self.rounds {
-                return Ok(Ended { text: response.text(), stop: response.stop_reason });
+                self.tools.round(&said, 0).await.map_err(ForkError::Stopped)?;
+                return Ok(Ended { text: said, stop: response.stop_reason });
             }
             let calls = response.calls;
             round += 1;
@@ -89,6 +114,7 @@ impl Fork<'_> {
                 results.push(self.answer(call).await?);
             }
             say(&mut self.messages, results);
+            self.tools.round(&said, calls.len()).await.map_err(ForkError::Stopped)?;
         }
     }
 
@@ -116,6 +142,11 @@ impl Fork<'_> {
                 Err((error, spent)) => (spent, Err(error)),
             };
             self.session.book(&self.opening.spec, &self.source, spent, 0.0);
+            if let Some(sum) = self.spent {
+                let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+                sum.usage += spent;
+                sum.cost_usd += self.opening.spec.cost_usd(&spent);
+            }
             let error = match outcome {
                 Ok(response) => return Ok(response),
                 Err(error) => error,

@@ -102,7 +102,7 @@ impl Memories {
     }
 
     /// Keeps others from writing until it is dropped. Not on the runtime's own threads.
-    fn edit(&self) -> (MutexGuard<'_, ()>, RwLockReadGuard<'_, ()>) {
+    pub fn edit(&self) -> (MutexGuard<'_, ()>, RwLockReadGuard<'_, ()>) {
         (self.editing.lock().unwrap_or_else(PoisonError::into_inner), self.writing.blocking_read())
     }
 
@@ -156,7 +156,7 @@ impl Memories {
     }
 
     /// Tells of changes that were recorded, each kind in one event. The index is not a memory.
-    fn tell(
+    pub fn tell(
         &self,
         frontend: &dyn Frontend,
         origin: Option<(&Session, &TurnId)>,
@@ -184,6 +184,18 @@ impl Memories {
                 files: of_kind.into_iter().map(|change| self.file(change)).collect(),
             });
         }
+    }
+
+    /// What the memories are called that these changes are about, each once. The index is none.
+    pub fn names(&self, changes: &[Change]) -> Vec<String> {
+        let mut names = Vec::new();
+        for change in changes.iter().filter(|change| !is_index(&change.path)) {
+            let name = self.file(change).name;
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     fn file(&self, change: &Change) -> MemoryFile {
@@ -241,7 +253,7 @@ fn kind_of(change: &Change) -> MemoryEventKind {
     }
 }
 
-fn is_index(path: &str) -> bool {
+pub(crate) fn is_index(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(index::NAME))
 }
 
@@ -280,7 +292,7 @@ fn last_prompt(session: &Session) -> Option<(String, String)> {
     })
 }
 
-fn head(text: &str) -> String {
+pub(crate) fn head(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(REASON_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

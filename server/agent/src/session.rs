@@ -29,7 +29,7 @@ use tools::{
 use uuid::Uuid;
 
 use crate::{
-    background::notes::Keeping,
+    background::{Learning, notes::Keeping},
     event::{AgentEvent, NoticeLevel, SessionEvent, TurnId},
     git::GitState,
     history::History,
@@ -47,6 +47,8 @@ use crate::{
 pub(crate) struct Session {
     pub id: SessionId,
     pub cwd: PathBuf,
+    /// Nobody talks in it: nothing of it is shown or kept.
+    pub is_ephemeral: bool,
     /// `None` where memory is switched off.
     pub memory_dir: Option<PathBuf>,
     memories: Option<Arc<Memories>>,
@@ -103,6 +105,9 @@ pub(crate) struct State {
     pub opening_is_stale: bool,
     /// What the turn that runs has cost, searches included.
     pub turn_cost_usd: f64,
+    pub learning: Learning,
+    /// See [`Session::is_ephemeral`].
+    pub is_ephemeral: bool,
     pub transcript_failing: bool,
 }
 
@@ -267,6 +272,7 @@ impl Session {
         let history = History::new(shared.checkpoints(&cwd), shared.workspace.clone(), checkpoints);
         let session = Arc::new(Self {
             shell: Shell::within(cwd.clone(), surroundings(&shared, settings, &id, &cwd)),
+            is_ephemeral: state.is_ephemeral,
             id,
             memories: memory_dir.as_deref().map(|directory| shared.memories(directory)),
             memory_dir,
@@ -456,6 +462,9 @@ impl Session {
     }
 
     pub fn emit(&self, turn: Option<&TurnId>, event: AgentEvent) {
+        if self.is_ephemeral {
+            return;
+        }
         self.shared.frontend.event(SessionEvent { session: self.id.clone(), turn: turn.cloned(), event });
     }
 
@@ -506,12 +515,18 @@ impl Session {
     /// The conversation goes on in memory when the disk is full; the user hears of it once, and once more when
     /// everything that was held back is on disk.
     pub fn write(&self, state: &mut State, record: &Record) -> Option<(NoticeLevel, String)> {
+        if self.is_ephemeral {
+            return None;
+        }
         let appended = self.transcript.append(record);
         self.written(state, appended)
     }
 
     /// Several records in one write.
     pub fn write_all(&self, state: &mut State, records: &[Record]) -> Option<(NoticeLevel, String)> {
+        if self.is_ephemeral {
+            return None;
+        }
         let appended = self.transcript.append_all(records);
         self.written(state, appended)
     }

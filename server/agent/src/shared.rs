@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicBool},
 };
 
 use checkpoints::{Store, Tracker};
@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use workspace::Workspace;
 
 use crate::{
-    background::Jobs,
+    background::{Dreams, Jobs},
     extensions::Extensions,
     faults::Faults,
     frontend::Frontend,
@@ -48,6 +48,11 @@ pub(crate) struct Shared {
     pub extensions: Extensions,
     /// What runs by itself.
     pub jobs: Arc<Jobs>,
+    pub dreams: Dreams,
+    /// What is being learnt: an orderly shutdown waits for it.
+    pub learning: TaskTracker,
+    /// Nobody is there to see what happens.
+    pub non_interactive: AtomicBool,
     /// What ends with the server: it waits for it.
     pub work: TaskTracker,
     /// Those that are open, for whoever counts something over all of them.
@@ -75,6 +80,9 @@ impl Shared {
             spend: Spend::new(directories::config_home(&environment)),
             extensions: Extensions::default(),
             jobs: Arc::default(),
+            dreams: Dreams::default(),
+            learning: TaskTracker::new(),
+            non_interactive: AtomicBool::new(false),
             work: TaskTracker::new(),
             sessions: Mutex::default(),
             search: Mutex::default(),

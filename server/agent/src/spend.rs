@@ -1,7 +1,7 @@
 //! What all sessions of this user have spent, by day: a budget for the day has to hold across sessions, windows and
-//! worktrees.
+//! worktrees. And of that, what each kind of background work did and cost.
 //!
-//! One small file in the config home, changed under a lock. It is a limit's memory, not the books: each session's own
+//! Two small files in the config home, changed under a lock. They are a limit's memory, not the books: each session's own
 //! transcript has those.
 
 use std::{
@@ -9,15 +9,20 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 use jiff::civil::Date;
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::files;
+use crate::{
+    background::{Account, JobKind},
+    files,
+};
 
 const FILE: &str = "reverie-spend.json";
+const BACKGROUND: &str = "reverie-background.json";
 const LOCK: &str = "reverie-spend.lock";
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
@@ -30,7 +35,10 @@ pub(crate) struct Spend {
     home: PathBuf,
 }
 
-type Days = BTreeMap<Date, f64>;
+type Days<T> = BTreeMap<Date, T>;
+
+/// By the names of kinds: a newer version may know more of them, and what it wrote stays.
+type Accounts = BTreeMap<String, Account>;
 
 impl Spend {
     pub fn new(config_home: PathBuf) -> Self {
@@ -39,10 +47,32 @@ impl Spend {
 
     /// In US dollars. What cannot be read counts as nothing spent: a broken file must not stop all work.
     pub fn on(&self, day: Date) -> f64 {
-        self.read().get(&day).copied().unwrap_or_default()
+        self.read(FILE).get(&day).copied().unwrap_or_default()
     }
 
     pub fn add(&self, day: Date, usd: f64) -> io::Result<()> {
+        self.change(FILE, day, |sum: &mut f64| *sum += usd)
+    }
+
+    /// Of the kinds that did something on this day.
+    pub fn background(&self, day: Date) -> BTreeMap<JobKind, Account> {
+        let days: Days<Accounts> = self.read(BACKGROUND);
+        let Some(accounts) = days.get(&day) else { return BTreeMap::new() };
+        let known = |kind: JobKind| Some((kind, *accounts.get(kind.as_str())?));
+        JobKind::ALL.into_iter().filter_map(known).collect()
+    }
+
+    /// Adds to what this kind did on the day.
+    pub fn add_background(&self, day: Date, kind: JobKind, account: Account) -> io::Result<()> {
+        self.change(BACKGROUND, day, |accounts: &mut Accounts| {
+            *accounts.entry(kind.as_str().to_owned()).or_default() += account;
+        })
+    }
+
+    fn change<T>(&self, name: &str, day: Date, change: impl FnOnce(&mut T)) -> io::Result<()>
+    where
+        T: Default + Serialize + DeserializeOwned,
+    {
         files::create_private_dir(&self.home)?;
         let lock = OpenOptions::new()
             .write(true)
@@ -58,17 +88,25 @@ impl Spend {
             }
             std::thread::sleep(PAUSE);
         }
-        let mut days = self.read();
-        *days.entry(day).or_default() += usd;
+        let mut days = self.read(name);
+        change(days.entry(day).or_default());
         while days.len() > DAYS {
             days.pop_first();
         }
-        replace(&self.home, &serde_json::to_vec(&days)?)
+        self.replace(name, &serde_json::to_vec(&days)?)
     }
 
-    fn read(&self) -> Days {
-        let text = fs::read(self.home.join(FILE)).unwrap_or_default();
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Days<T> {
+        let text = fs::read(self.home.join(name)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".reverie-spend").tempfile_in(&self.home)?;
+        file.write_all(bytes)?;
+        // Not synced: after a power cut a limit may forget an hour, and each transcript still has its own account.
+        file.persist(self.home.join(name)).map_err(|error| error.error)?;
+        Ok(())
     }
 }
 
@@ -77,17 +115,10 @@ pub(crate) fn today() -> Date {
     jiff::Zoned::now().date()
 }
 
-fn replace(home: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".reverie-spend").tempfile_in(home)?;
-    file.write_all(bytes)?;
-    // Not synced: after a power cut a limit may forget an hour, and each transcript still has its own account.
-    file.persist(home.join(FILE)).map_err(|error| error.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use jiff::civil::date;
+    use conversation::Usage;
+    use jiff::{ToSpan as _, civil::date};
 
     use super::*;
 
@@ -124,7 +155,75 @@ mod tests {
             spend.add(day, 1.0).unwrap();
             day = day.tomorrow().unwrap();
         }
-        assert_eq!(spend.read().len(), DAYS);
+        assert_eq!(spend.read::<f64>(FILE).len(), DAYS);
         assert_eq!(spend.on(date(2026, 1, 1)), 0.0);
+    }
+
+    fn account(runs: u64) -> Account {
+        let usage = Usage { input_tokens: 10 * runs, output_tokens: runs, ..Usage::default() };
+        Account { runs, usage, cost_usd: 0.25, files: 2 }
+    }
+
+    #[test]
+    fn background_work_is_added_up_by_kind_and_day() {
+        let home = tempfile::tempdir().unwrap();
+        let spend = Spend::new(home.path().to_owned());
+        let (today, tomorrow) = (date(2026, 3, 1), date(2026, 3, 2));
+        assert_eq!(spend.background(today), BTreeMap::new());
+        spend.add_background(today, JobKind::Dream, account(1)).unwrap();
+        spend.add_background(today, JobKind::Dream, account(2)).unwrap();
+        spend.add_background(today, JobKind::Notes, account(1)).unwrap();
+        spend.add_background(tomorrow, JobKind::Extraction, account(1)).unwrap();
+        let dreams = Account { cost_usd: 0.5, files: 4, ..account(3) };
+        assert_eq!(
+            spend.background(today),
+            BTreeMap::from([(JobKind::Notes, account(1)), (JobKind::Dream, dreams)])
+        );
+        assert_eq!(spend.background(tomorrow), BTreeMap::from([(JobKind::Extraction, account(1))]));
+        assert_eq!(spend.on(today), 0.0);
+    }
+
+    #[test]
+    fn many_background_writers_lose_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let spend = Spend::new(home.path().to_owned());
+        let today = date(2026, 3, 1);
+        std::thread::scope(|scope| {
+            for kind in [JobKind::Dream, JobKind::Dream, JobKind::Extraction, JobKind::Notes] {
+                let spend = &spend;
+                let add = move |_| spend.add_background(today, kind, account(1)).unwrap();
+                scope.spawn(move || (0..25).for_each(add));
+            }
+        });
+        let runs = spend.background(today).values().map(|account| account.runs).collect::<Vec<_>>();
+        assert_eq!(runs, [25, 25, 50]);
+    }
+
+    #[test]
+    fn kinds_of_a_newer_version_stay_and_a_broken_file_counts_as_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let spend = Spend::new(home.path().to_owned());
+        let today = date(2026, 3, 1);
+        let file = home.path().join(BACKGROUND);
+        fs::write(&file, r#"{"2026-03-01":{"sleepwalk":{"runs":7},"dream":{"runs":1,"new":true}}}"#).unwrap();
+        spend.add_background(today, JobKind::Dream, account(1)).unwrap();
+        assert_eq!(spend.background(today).get(&JobKind::Dream).map(|account| account.runs), Some(2));
+        assert!(fs::read_to_string(&file).unwrap().contains(r#""sleepwalk":{"runs":7"#));
+        fs::write(&file, "{torn").unwrap();
+        assert_eq!(spend.background(today), BTreeMap::new());
+        spend.add_background(today, JobKind::Dream, account(1)).unwrap();
+        assert_eq!(spend.background(today).len(), 1);
+    }
+
+    #[test]
+    fn a_month_of_background_work_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let spend = Spend::new(home.path().to_owned());
+        let first = date(2026, 1, 1);
+        for day in first.series(1.day()).take(40) {
+            spend.add_background(day, JobKind::Notes, account(1)).unwrap();
+        }
+        assert_eq!(spend.read::<Accounts>(BACKGROUND).len(), DAYS);
+        assert_eq!(spend.background(first), BTreeMap::new());
     }
 }

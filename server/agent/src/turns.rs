@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::{
     agent::Agent,
     attachments,
+    background::{self, Lesson},
     commands::{self, BuiltIn, Spoken},
     compaction::{self, Compact, Compacted, Refusal},
     event::{AgentEvent, TurnEnd, TurnId, TurnStop},
@@ -203,13 +204,13 @@ impl Agent {
     ) -> Result<Accepted, AgentError> {
         let alone = spoken.needs_quiet().then(|| self.alone_in(session)).transpose()?;
         let accepted = Accepted { turn: turn.clone(), queued: false };
-        let session = Arc::clone(session);
+        let (agent, session) = (Arc::clone(self), Arc::clone(session));
         self.turns.spawn(async move {
             let spoken_in = Arc::clone(&session);
             let answered = tokio::task::spawn_blocking(move || {
                 let _until_done = alone;
                 spoken_in.shared.faults.reach("command");
-                spoken.run(&spoken_in)
+                spoken.run(&agent, &spoken_in)
             });
             let end = match answered.await {
                 Ok(text) => {
@@ -267,7 +268,9 @@ impl Agent {
             if let Err(error) = closed.await {
                 tracing::error!(%error, session = %session.id, "the end of a turn panicked");
             }
+            let lesson = Lesson::of(&session, &turn, &end);
             agent.let_go(&session, Some((&turn, end)));
+            background::after_turn(&session, lesson);
             session.history.settle(&session, Some(&turn)).await;
         });
     }

@@ -8,7 +8,7 @@ use protocol::{ExportFormat, SearchRole};
 use serde::Deserialize as _;
 use settings::PermissionMode;
 
-use crate::memory::Memory;
+use crate::{dream::Dream, memory::Memory};
 
 use crate::debug::{
     path::Deed,
@@ -19,7 +19,10 @@ use crate::debug::{
 pub enum Command {
     /// Help or version.
     Print(String),
-    Lsp,
+    Lsp {
+        /// A log for each day instead of an index.
+        assistant: bool,
+    },
     Ask(AskOptions),
     Chat(SessionOptions),
     SessionsList {
@@ -70,6 +73,10 @@ pub enum Command {
         what: Memory,
         scope: Scope,
     },
+    Dream {
+        what: Dream,
+        scope: Scope,
+    },
     DebugTokens,
     DebugSecrets,
     DebugLayout {
@@ -114,6 +121,8 @@ pub struct SessionOptions {
     pub allow: Vec<String>,
     /// No memory and no secondary features, as with `CLAUDE_CODE_SIMPLE`.
     pub bare: bool,
+    /// A log for each day instead of an index.
+    pub assistant: bool,
     pub cwd: Option<PathBuf>,
 }
 
@@ -166,6 +175,7 @@ fn parse_command(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> 
             "chat" => chat(parser),
             "sessions" => sessions(parser),
             "memory" => memory(parser),
+            "dream" => dream(parser),
             "trust" => trust(parser),
             "doctor" => doctor(parser),
             "debug" => debug(parser),
@@ -180,14 +190,16 @@ fn parse_command(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> 
 
 /// Editors pass `--stdio` out of habit.
 fn lsp(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let mut assistant = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("stdio") => {}
+            Long("assistant") => assistant = true,
             Short('h') | Long("help") => return Ok(Command::Print(help())),
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Command::Lsp)
+    Ok(Command::Lsp { assistant })
 }
 
 fn ask(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
@@ -229,6 +241,7 @@ fn session_arguments(
             Long("mode") => session.mode = Some(mode(parser.value()?.string()?)?),
             Long("allow") => session.allow.push(parser.value()?.string()?),
             Long("bare") => session.bare = true,
+            Long("assistant") => session.assistant = true,
             Short('C') | Long("cwd") => session.cwd = Some(parser.value()?.into()),
             other => return Err(other.unexpected()),
         }
@@ -355,6 +368,38 @@ fn memory(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
         ([other, ..], None) => return Err(format!("there is no command 'memory {other}'").into()),
     };
     Ok(Command::Memory { what, scope })
+}
+
+fn dream(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {
+    let (mut words, mut scope, mut dry_run, mut model) = (Vec::new(), Scope::default(), false, None);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("dry-run") => dry_run = true,
+            Short('m') | Long("model") => model = Some(parser.value()?.string()?),
+            Value(word) => words.push(word.string()?),
+            Long("json") => scope.json = true,
+            Short('C') | Long("cwd") => scope.cwd = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(Command::Print(help())),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let what = match words.as_slice() {
+        [] => Dream::Start { dry_run, model },
+        [verb, ..] if dry_run || model.is_some() => {
+            return Err(format!("'dream {verb}' takes neither --dry-run nor --model").into());
+        }
+        ["status"] => Dream::Status,
+        ["report"] => Dream::Report { id: None },
+        ["report", id] => Dream::Report { id: Some((*id).to_owned()) },
+        ["undo"] => Dream::Undo { id: None },
+        ["undo", id] => Dream::Undo { id: Some((*id).to_owned()) },
+        [verb @ ("status" | "report" | "undo"), ..] => {
+            return Err(format!("'dream {verb}' takes no more than one dream").into());
+        }
+        [other, ..] => return Err(format!("there is no command 'dream {other}'").into()),
+    };
+    Ok(Command::Dream { what, scope })
 }
 
 fn trust(parser: &mut lexopt::Parser) -> Result<Command, lexopt::Error> {

@@ -18,7 +18,8 @@ pub async fn run(options: AskOptions) -> anyhow::Result<u8> {
         return Ok(exit::USAGE);
     };
     let folder = opening::folder(session.cwd.as_deref())?;
-    let client = Client::start(&folder, opening::settings(&session), opening::capabilities()).await?;
+    let settings = opening::settings(&session);
+    let client = Client::start_non_interactive(&folder, settings, opening::capabilities()).await?;
     let shown = if json { Shown::Json } else { Shown::Text };
     let opened = match opening::open(&client, &session, &folder).await {
         Ok(opened) => opened,
@@ -37,7 +38,7 @@ pub async fn run(options: AskOptions) -> anyhow::Result<u8> {
         conversation.keyboard = Lines::of_terminal();
     }
     let code = turn(&mut conversation, &prompt, shown).await;
-    conversation.client.stop().await;
+    conversation.leave().await;
     code
 }
 
@@ -57,7 +58,7 @@ async fn turn(conversation: &mut Conversation, prompt: &str, shown: Shown) -> an
             Happened::Interrupted | Happened::Terminated | Happened::OutputClosed => {
                 return Ok(exit::CANCELLED);
             }
-            Happened::Line(_) | Happened::EndOfInput => {}
+            Happened::Line(_) | Happened::EndOfInput | Happened::Noticed => {}
         }
     }
 }

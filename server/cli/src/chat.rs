@@ -54,7 +54,7 @@ pub async fn run(options: SessionOptions) -> anyhow::Result<u8> {
         chat.conversation.keyboard = opening::is_attended().then(Lines::of_terminal).flatten();
     }
     let code = chat.talk().await;
-    chat.conversation.client.stop().await;
+    chat.conversation.leave().await;
     code
 }
 
@@ -122,6 +122,7 @@ impl Chat {
                     self.conversation.terminal.aside("Ctrl-C again leaves, as do /quit and Ctrl-D");
                     self.invite();
                 }
+                Happened::Noticed => self.invite(),
                 Happened::Terminated => return Ok(exit::CANCELLED),
                 Happened::OutputClosed => break,
             }

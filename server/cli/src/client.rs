@@ -64,6 +64,25 @@ impl Client {
         settings: Option<Value>,
         capabilities: ClientCapabilities,
     ) -> anyhow::Result<Self> {
+        Self::start_with(cwd, settings, capabilities, &Value::Null).await
+    }
+
+    /// The same for one turn that nobody goes on with.
+    pub async fn start_non_interactive(
+        cwd: &Path,
+        settings: Option<Value>,
+        capabilities: ClientCapabilities,
+    ) -> anyhow::Result<Self> {
+        let options = json!({"reverie": {"nonInteractive": true}});
+        Self::start_with(cwd, settings, capabilities, &options).await
+    }
+
+    async fn start_with(
+        cwd: &Path,
+        settings: Option<Value>,
+        capabilities: ClientCapabilities,
+        initialization: &Value,
+    ) -> anyhow::Result<Self> {
         let environment = Environment::of_process();
         crate::logging::start(&environment, crate::logging::Stderr::Nothing);
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
@@ -81,6 +100,7 @@ impl Client {
             "processId": null,
             "clientInfo": {"name": "reverie", "version": env!("CARGO_PKG_VERSION")},
             "capabilities": {"general": {"positionEncodings": ["utf-8"]}, "experimental": {"reverie": capabilities}},
+            "initializationOptions": initialization,
         });
         client.call_method("initialize", params).await?;
         client.notify("initialized", &json!({}));
@@ -112,11 +132,15 @@ impl Client {
     }
 
     async fn call_method(&self, method: &str, params: Value) -> anyhow::Result<Value> {
+        Ok(self.ask(method, params).await.map_err(|_| anyhow!("the server ended"))??)
+    }
+
+    fn ask(&self, method: &str, params: Value) -> oneshot::Receiver<Result<Value, Refusal>> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        Ok(answer.await.map_err(|_| anyhow!("the server ended"))??)
+        answer
     }
 
     pub fn notify(&self, method: &str, params: &Value) {
@@ -134,9 +158,23 @@ impl Client {
 
     /// Says goodbye in order and waits for the server to be gone.
     pub async fn stop(self) {
-        if self.call_method("shutdown", Value::Null).await.is_ok() {
-            self.notify("exit", &Value::Null);
+        self.shut_down().await;
+        self.exit().await;
+    }
+
+    /// Resolves when the server has done what it wants to have done before its end. Does not hold the client.
+    pub fn shut_down(&self) -> impl Future<Output = ()> + 'static {
+        let answer = self.ask("shutdown", Value::Null);
+        async move {
+            if answer.await.is_err() {
+                tracing::debug!("the server ended by itself");
+            }
         }
+    }
+
+    /// Ends the server, whatever it is at, and waits for it to be gone: a matter of two seconds at most.
+    pub async fn exit(self) {
+        self.notify("exit", &Value::Null);
         drop(self.outgoing);
         if let Err(error) = self.server.await {
             tracing::error!(%error, "the server failed at its end");

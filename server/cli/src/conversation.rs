@@ -2,11 +2,15 @@
 //!
 //! `ask` and `chat` decide what to do when a turn ends, a line comes or the user wants to leave.
 
-use std::{collections::VecDeque, path::PathBuf, time::Duration};
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use anyhow::bail;
 use protocol::{
-    AskPermissionParams, CancelSessionParams, MemoryEventParams, Notification, PromptPart,
+    AskPermissionParams, CancelSessionParams, MemoryActor, MemoryEventParams, Notification, PromptPart,
     PromptSessionParams, Request, SessionUpdateParams, StopReason, TurnError, Update, Usage, method,
 };
 use serde_json::{Value, json, value::RawValue};
@@ -20,6 +24,9 @@ use crate::{
     terminal::{Terminal, lines::Lines},
     view::View,
 };
+
+/// While the server learns from the last turn, before its end.
+const REMEMBERING: &str = "remembering; Ctrl-C to skip";
 
 /// How often the status line is looked at.
 const TICK: Duration = Duration::from_millis(200);
@@ -43,6 +50,8 @@ pub struct Conversation {
     pub script: Option<Lines>,
     signals: Signals,
     ticks: Interval,
+    /// The user wants to leave, and not to wait for anything.
+    is_hurried: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,6 +65,8 @@ pub enum Happened {
     TurnEnded(Ended),
     Line(String),
     EndOfInput,
+    /// Something was said while nothing ran.
+    Noticed,
     /// Ctrl-C while there is nothing to stop, or for the second time.
     Interrupted,
     /// The terminal is gone, or somebody ends this program.
@@ -94,6 +105,7 @@ impl Conversation {
             script: None,
             signals: Signals::new()?,
             ticks,
+            is_hurried: false,
         })
     }
 
@@ -149,12 +161,47 @@ impl Conversation {
                 }
             };
             if let Some(happened) = happened {
+                self.is_hurried = matches!(happened, Happened::Interrupted | Happened::Terminated);
                 return Ok(happened);
             }
             if self.terminal.closed {
+                self.is_hurried = true;
                 return Ok(Happened::OutputClosed);
             }
         }
+    }
+
+    /// Ends the server. What it still learns from the conversation may come to its end, in sight of the user, who may
+    /// skip it.
+    pub async fn leave(mut self) {
+        let goodbye = self.client.shut_down();
+        if self.is_hurried {
+            return self.client.exit().await;
+        }
+        let mut goodbye = std::pin::pin!(goodbye);
+        self.terminal.status.work(REMEMBERING, Instant::now());
+        loop {
+            tokio::select! {
+                () = &mut goodbye => break,
+                _ = self.signals.next() => {
+                    self.terminal.break_line();
+                    break;
+                }
+                _ = self.ticks.tick(), if self.terminal.status.is_working() => self.terminal.tick(),
+            }
+        }
+        // What it has learnt meanwhile. A program that reads JSON has had its last line.
+        while self.shown == Shown::Text
+            && let Ok(incoming) = self.client.incoming.try_recv()
+        {
+            if let Incoming::Notification { method, params } = incoming
+                && let Err(error) = self.told(&method, params)
+            {
+                tracing::debug!(%error, "a last word that makes no sense");
+            }
+        }
+        self.terminal.break_status();
+        self.client.exit().await;
     }
 
     pub async fn cancel(&self) -> anyhow::Result<()> {
@@ -175,7 +222,9 @@ impl Conversation {
         }
         if method == method::MemoryEvent::NAME && self.shown == Shown::Text {
             let event: MemoryEventParams = serde_json::from_str(params.get())?;
-            if event.session_id.as_ref() == Some(&self.session) {
+            // What is done without being asked for is told in one line, as a notice.
+            let is_asked_for = !matches!(event.by, MemoryActor::Extraction | MemoryActor::Dream);
+            if is_asked_for && event.session_id.as_ref() == Some(&self.session) {
                 self.view.remembered(&mut self.terminal, &event);
             }
         }
@@ -187,10 +236,15 @@ impl Conversation {
             return Ok(None);
         }
         let Update::TurnEnd { stop_reason, usage, error } = &told.update else {
+            let interrupts =
+                self.listens && !self.is_running() && matches!(told.update, Update::Notice { .. });
+            if interrupts {
+                self.terminal.break_line();
+            }
             if self.shown == Shown::Text {
                 self.view.show(&mut self.terminal, &told.update);
             }
-            return Ok(None);
+            return Ok(interrupts.then_some(Happened::Noticed));
         };
         let turn = told.turn_id.clone().unwrap_or_default();
         self.running.retain(|running| *running != turn);

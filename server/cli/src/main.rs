@@ -8,6 +8,7 @@ mod context_report;
 mod conversation;
 mod debug;
 mod doctor;
+mod dream;
 mod logging;
 mod memory;
 mod opening;
@@ -62,10 +63,11 @@ fn run(command: Command) -> anyhow::Result<u8> {
         Command::DebugSecrets => debug::secrets(),
         Command::DebugLayout { session, cwd } => in_runtime(debug::layout::run(&session, cwd)),
         Command::DebugRank { directory } => debug::rank::run(directory),
+        Command::Dream { what, scope } => in_runtime(dream::run(what, scope)),
         Command::Memory { what, scope } => in_runtime(memory::run(what, scope)),
         Command::DebugPath { root, deed } => debug::path::run(&root, deed),
         Command::DebugSandbox(contained) => debug::sandbox::run(contained),
-        Command::Lsp => in_runtime(serve::run()),
+        Command::Lsp { assistant } => in_runtime(serve::run(assistant)),
         Command::Ask(options) => in_runtime(ask::run(options)),
         Command::Chat(options) => in_runtime(chat::run(options)),
         Command::SessionsList { query, all, scope } => in_runtime(sessions::list(query, all, scope)),

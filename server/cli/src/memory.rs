@@ -164,7 +164,7 @@ async fn answer(client: &Client, what: Memory, json: bool, terminal: &mut Termin
     Ok(exit::DONE)
 }
 
-async fn undo(
+pub async fn undo(
     client: &Client,
     params: UndoMemoryParams,
     json: bool,

@@ -71,7 +71,11 @@ pub fn settings(options: &SessionOptions) -> Option<Value> {
     if let Some(mode) = &options.mode {
         permissions.insert("defaultMode".to_owned(), json!(mode));
     }
-    let mut settings = Map::new();
+    let mut settings = match options.assistant {
+        true => assistant(),
+        false => json!({}),
+    };
+    let settings = settings.as_object_mut()?;
     if !permissions.is_empty() {
         settings.insert("permissions".to_owned(), Value::Object(permissions));
     }
@@ -81,7 +85,12 @@ pub fn settings(options: &SessionOptions) -> Option<Value> {
     if let Some(model) = &options.model {
         settings.insert("model".to_owned(), json!(model));
     }
-    (!settings.is_empty()).then_some(Value::Object(settings))
+    (!settings.is_empty()).then(|| Value::Object(std::mem::take(settings)))
+}
+
+/// What `--assistant` sets: "daily-log mode, for long-running assistants".
+pub fn assistant() -> Value {
+    json!({"reverie": {"features": {"dailyLog": true}}})
 }
 
 /// A new session, or the one that was asked for.
@@ -181,20 +190,33 @@ fn unknown(id: &str) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
+    use settings::{Environment, Settings, Sources};
+
     use super::*;
+
+    fn loaded(options: &SessionOptions, environment: &Environment) -> Settings {
+        let layer = settings(options).unwrap();
+        Settings::load(&Sources { environment, folder: None, editor: None, command_line: Some(&layer) })
+            .settings
+    }
 
     #[test]
     fn bare_is_the_variable() {
-        let options = SessionOptions { bare: true, ..SessionOptions::default() };
-        let layer = settings(&options).unwrap();
-        let environment = settings::Environment::default();
-        let sources = settings::Sources {
-            environment: &environment,
-            folder: None,
-            editor: None,
-            command_line: Some(&layer),
-        };
-        let settings = settings::Settings::load(&sources).settings;
+        let environment = Environment::default();
+        let settings = loaded(&SessionOptions { bare: true, ..SessionOptions::default() }, &environment);
         assert!(settings.is_bare(&environment) && !settings.auto_memory(&environment));
+    }
+
+    #[test]
+    fn an_assistant_keeps_a_log_beside_what_else_is_asked_for() {
+        let environment = Environment::default();
+        let options = SessionOptions {
+            assistant: true,
+            model: Some("offline".to_owned()),
+            ..SessionOptions::default()
+        };
+        let settings = loaded(&options, &environment);
+        assert!(settings.features(&environment).daily_log);
+        assert_eq!(settings.model.as_deref(), Some("offline"));
     }
 }

@@ -12,15 +12,16 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 
-use crate::logging;
+use crate::{logging, opening};
 
-pub async fn run() -> anyhow::Result<u8> {
+/// `assistant`: a log for each day instead of an index.
+pub async fn run(assistant: bool) -> anyhow::Result<u8> {
     let environment = Environment::of_process();
     logging::start(&environment, logging::Stderr::Everything);
     let options = lsp::Options {
         environment,
         cwd: std::env::current_dir()?,
-        command_line_settings: None,
+        command_line_settings: assistant.then(opening::assistant),
         watch_parent: true,
         faults: lsp::Faults::default(),
     };

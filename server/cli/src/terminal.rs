@@ -125,6 +125,12 @@ impl Terminal {
         }
     }
 
+    /// Nothing goes on any more that the status line could tell.
+    pub fn break_status(&mut self) {
+        self.status.rest();
+        self.clear_status();
+    }
+
     /// A line of what was asked for.
     pub fn line(&mut self, text: &str) {
         self.painted_line(&safe(text));

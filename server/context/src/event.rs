@@ -86,6 +86,10 @@ pub enum Event {
     Notes {
         upto: Uuid,
     },
+    /// What is worth a memory was taken out of the conversation up to this message.
+    Extracted {
+        upto: Uuid,
+    },
     /// A skill was invoked.
     Skill {
         name: String,
@@ -121,11 +125,12 @@ impl Event {
             }
             // A part of a span has no summary.
             Self::Collapsed { messages, .. } if messages.iter().all(has) => self.clone(),
-            Self::Notes { upto } if has(upto) => self.clone(),
+            Self::Notes { upto } | Self::Extracted { upto } if has(upto) => self.clone(),
             Self::Staged { .. }
             | Self::Summarised { .. }
             | Self::Collapsed { .. }
             | Self::Notes { .. }
+            | Self::Extracted { .. }
             | Self::Skill { .. }
             | Self::Compacted(_)
             | Self::Remark => return None,

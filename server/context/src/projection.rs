@@ -32,6 +32,7 @@ pub struct Projection {
     /// Messages that are sent without their images and documents.
     without_media: HashSet<Uuid>,
     notes_upto: Option<Uuid>,
+    extracted_upto: Option<Uuid>,
     skills: Vec<Skill>,
     freed: Vec<Freed>,
 }
@@ -127,6 +128,7 @@ impl Projection {
             }
             Event::MediaDropped { messages } => self.without_media.extend(messages),
             Event::Notes { upto } => self.notes_upto = Some(*upto),
+            Event::Extracted { upto } => self.extracted_upto = Some(*upto),
             Event::Skill { name, text } => {
                 self.skills.retain(|skill| skill.name != *name);
                 self.skills.insert(0, Skill { name: name.clone(), text: text.clone() });
@@ -214,6 +216,11 @@ impl Projection {
 
     pub fn notes_upto(&self) -> Option<Uuid> {
         self.notes_upto
+    }
+
+    /// How far what is worth a memory was taken out of the conversation.
+    pub fn extracted_upto(&self) -> Option<Uuid> {
+        self.extracted_upto
     }
 
     /// Snipped or collapsed.

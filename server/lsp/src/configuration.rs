@@ -12,6 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 use crate::server::Server;
 
 const SECTION: &str = "reverie";
+const NON_INTERACTIVE: &str = "nonInteractive";
 /// A client that has not answered by then is not going to.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
@@ -57,9 +58,17 @@ pub(crate) fn changed(server: &Server, params: Option<&RawValue>) {
 /// holds it.
 pub(crate) fn take(server: &Server, settings: &Value) {
     let section = settings.get(SECTION).unwrap_or(settings);
-    if section.is_object() {
-        server.agent().set_editor_settings(section.clone());
+    if let Value::Object(mut section) = section.clone() {
+        // Says what the client is; it is no setting.
+        section.remove(NON_INTERACTIVE);
+        server.agent().set_editor_settings(Value::Object(section));
     }
+}
+
+/// Whether `initializationOptions` say that nobody is there to see what happens: `{"reverie": {"nonInteractive": true}}`.
+pub(crate) fn is_non_interactive(options: &Value) -> bool {
+    let section = options.get(SECTION).unwrap_or(options);
+    section.get(NON_INTERACTIVE) == Some(&Value::Bool(true))
 }
 
 fn pull(server: &Server) {

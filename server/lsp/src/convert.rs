@@ -255,3 +255,35 @@ pub(crate) fn memory_event(event: agent::MemoryEvent) -> protocol::MemoryEventPa
             .collect(),
     }
 }
+
+pub(crate) fn gate(gate: agent::Gate) -> protocol::Gate {
+    protocol::Gate { name: gate.name.to_owned(), open: gate.open, detail: gate.detail }
+}
+
+pub(crate) fn dream_progress(progress: agent::DreamProgress) -> protocol::DreamProgressParams {
+    let round = |round: agent::DreamRound| protocol::DreamRound {
+        text: round.text,
+        tool_calls: u64::try_from(round.tool_calls).unwrap_or(u64::MAX),
+    };
+    protocol::DreamProgressParams {
+        dream_id: progress.dream,
+        status: dream_outcome(progress.status),
+        phase: match progress.phase {
+            agent::DreamPhase::Starting => protocol::DreamPhase::Starting,
+            agent::DreamPhase::Updating => protocol::DreamPhase::Updating,
+        },
+        rounds: progress.rounds,
+        files_touched: progress.files_touched.iter().map(|path| path_text(path)).collect(),
+        text: progress.text,
+        latest: progress.latest.into_iter().map(round).collect(),
+    }
+}
+
+pub(crate) fn dream_outcome(outcome: agent::DreamOutcome) -> protocol::DreamOutcome {
+    match outcome {
+        agent::DreamOutcome::Running => protocol::DreamOutcome::Running,
+        agent::DreamOutcome::Completed => protocol::DreamOutcome::Completed,
+        agent::DreamOutcome::Failed => protocol::DreamOutcome::Failed,
+        agent::DreamOutcome::Killed => protocol::DreamOutcome::Killed,
+    }
+}

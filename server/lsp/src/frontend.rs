@@ -4,6 +4,8 @@
 //! may be sent; where nobody answers, the answer is no. How long an edit or a save may take is for the workspace to say,
 //! which knows what follows from silence; it drops the future then, and that withdraws the request.
 
+mod news;
+
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -11,8 +13,8 @@ use std::{
 };
 
 use agent::{
-    EditorDiagnostic, EditorSymbol, Frontend, MemoryEvent, Offers, PermissionAnswer, PermissionOption,
-    PermissionQuestion, PlanAnswer, SessionEvent, SymbolQuery,
+    DreamProgress, EditorDiagnostic, EditorSymbol, Frontend, JobEvent, JobStep, MemoryEvent, Offers,
+    PermissionAnswer, PermissionOption, PermissionQuestion, PlanAnswer, SessionEvent, SymbolQuery,
 };
 use futures_util::future::BoxFuture;
 use protocol::{
@@ -31,6 +33,7 @@ use crate::{
     documents::OpenDocuments,
     outbound::{Asked, Outbound},
 };
+pub(crate) use news::News;
 
 /// How much of a preview a message box can bear.
 const MAX_SHOWN_PREVIEW: usize = 1_500;
@@ -38,12 +41,16 @@ const MAX_SHOWN_PREVIEW: usize = 1_500;
 /// How long the editor may take to collect what its language servers know.
 const EDITOR_LIMIT: Duration = Duration::from_secs(10);
 
+/// LSP's number of a message that is no warning.
+const INFO: u8 = 3;
+
 const PLAN_ANSWERS: [&str; 3] = ["Approve", "Approve, and accept edits", "Reject"];
 
 pub(crate) struct EditorFrontend {
     pub outbound: Outbound,
     pub client: Arc<OnceLock<Client>>,
     pub documents: Arc<OpenDocuments>,
+    pub news: News,
 }
 
 impl Frontend for EditorFrontend {
@@ -58,11 +65,27 @@ impl Frontend for EditorFrontend {
         }
     }
 
-    fn job(&self, _event: agent::JobEvent) {}
+    fn job(&self, event: JobEvent) {
+        if !self.client_is(|client| client.work_done_progress) {
+            return;
+        }
+        match event.step {
+            JobStep::Begun { title } => self.outbound.offer_job(&event.id, &title),
+            JobStep::Report { message } => self.outbound.report_progress(&event.id, &message),
+            JobStep::Ended { message } => self.outbound.end_progress(&event.id, message),
+        }
+    }
 
-    fn dream_progress(&self, _progress: agent::DreamProgress) {}
+    fn dream_progress(&self, progress: DreamProgress) {
+        match serde_json::to_value(convert::dream_progress(progress)) {
+            Ok(params) => self.outbound.notify_latest(method::DreamProgress::NAME, "dreamId", params),
+            Err(error) => tracing::error!(%error, "a dream's progress cannot be written as JSON"),
+        }
+    }
 
-    fn news(&self, _news: agent::News) {}
+    fn news(&self, news: agent::News) {
+        self.tell_news(news);
+    }
 
     fn ask_permission(&self, question: PermissionQuestion) -> BoxFuture<'_, PermissionAnswer> {
         let params = convert::permission_question(question);
@@ -234,7 +257,6 @@ impl EditorFrontend {
     }
 
     fn show_message_request(&self, session: &str, message: &str, labels: &[&str]) -> Asked {
-        const INFO: u8 = 3;
         let actions: Vec<Value> = labels.iter().map(|label| json!({ "title": label })).collect();
         let params = json!({ "type": INFO, "message": message, "actions": actions });
         self.outbound.request(Some(session), "window/showMessageRequest", &params)

@@ -5,6 +5,7 @@
 //! client.
 
 mod context;
+mod dream;
 mod history;
 mod info;
 pub(crate) mod memory;
@@ -46,6 +47,10 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.instructions.reload", ClientRequest::InstructionsReload),
     ("reverie.tasks.list", ClientRequest::TasksList),
     ("reverie.tasks.stop", ClientRequest::TasksStop),
+    ("reverie.dream.start", ClientRequest::DreamStart),
+    ("reverie.dream.stop", ClientRequest::DreamStop),
+    ("reverie.dream.status", ClientRequest::DreamStatus),
+    ("reverie.dream.report", ClientRequest::DreamReport),
     ("reverie.doctor", ClientRequest::Doctor),
     ("reverie.context.report", ClientRequest::ContextReport),
     ("reverie.context.original", ClientRequest::ContextOriginal),
@@ -135,6 +140,18 @@ pub(crate) fn dispatch(
             }
             ClientRequest::TasksList => call::<method::TasksList, _>(params, |p| task::list(server, p)).await,
             ClientRequest::TasksStop => call::<method::TasksStop, _>(params, |p| task::stop(server, p)).await,
+            ClientRequest::DreamStart => {
+                call::<method::DreamStart, _>(params, |p| dream::start(server, p)).await
+            }
+            ClientRequest::DreamStop => {
+                call::<method::DreamStop, _>(params, |p| dream::stop(server, p)).await
+            }
+            ClientRequest::DreamStatus => {
+                call::<method::DreamStatus, _>(params, |p| dream::status(server, p)).await
+            }
+            ClientRequest::DreamReport => {
+                call::<method::DreamReport, _>(params, |p| dream::report(server, p)).await
+            }
             ClientRequest::ContextReport => {
                 call::<method::ContextReport, _>(params, |p| context::report(server, p)).await
             }

@@ -18,8 +18,11 @@ use tower::Service;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
 use crate::{
-    configuration, documents,
+    configuration,
+    convert::SessionId,
+    documents,
     message::{BadMessage, Incoming},
+    outbound::Owner,
     server::Server,
     settings_watch, uri,
 };
@@ -91,6 +94,10 @@ where
     }
 
     fn notification(&mut self, method: &str, params: Option<&RawValue>) {
+        // What the end of the server waits for is shown, and can be stopped.
+        if self.phase == Phase::ShutDown && method == "window/workDoneProgress/cancel" {
+            self.cancel_progress(params);
+        }
         if self.phase != Phase::Running {
             return;
         }
@@ -120,14 +127,18 @@ where
 
     fn cancel_progress(&self, params: Option<&RawValue>) {
         let params: Value = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        let session = params
-            .get("token")
-            .and_then(|token| self.server.outbound().session_of_progress(token))
-            .and_then(|session| crate::convert::SessionId::parse(&session));
-        if let Some(session) = session
-            && let Err(error) = self.server.agent().cancel(&session)
-        {
-            tracing::debug!(%error, "a turn that could not be cancelled");
+        let agent = self.server.agent();
+        let stopped =
+            match params.get("token").and_then(|token| self.server.outbound().owner_of_progress(token)) {
+                Some(Owner::Session(session)) => match SessionId::parse(&session) {
+                    Some(session) => agent.cancel(&session),
+                    None => return,
+                },
+                Some(Owner::Job(job)) => agent.stop_task(&job),
+                None => return,
+            };
+        if let Err(error) = stopped {
+            tracing::debug!(%error, "something shown as progress that could not be stopped");
         }
     }
 

@@ -4,8 +4,8 @@
 //! keeps its order; a session's updates may be merged while they wait, never reordered (see `queue`). So a slow
 //! client slows nothing but itself.
 
+mod progress;
 mod queue;
-mod turn_progress;
 
 use std::{
     pin::Pin,
@@ -25,9 +25,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Response};
 
+pub(crate) use progress::Owner;
 use queue::{Queue, Step};
 
-/// How long the client may take to accept a progress token; a turn need not be shown as progress.
+/// How long the client may take to accept a progress token; nothing needs to be shown as progress.
 const OFFER_LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Default)]
@@ -61,6 +62,13 @@ impl Outbound {
     /// Tells the client something that is no session's.
     pub(crate) fn notify(&self, method: &'static str, params: Value) {
         self.queue().push_notification(method, params);
+        self.0.wake.notify_one();
+    }
+
+    /// The same for something of which only the newest counts: it takes the place of what the client has not read yet.
+    /// `key` names in the params what it is about.
+    pub(crate) fn notify_latest(&self, method: &'static str, key: &str, params: Value) {
+        self.queue().push_latest(method, key, params);
         self.0.wake.notify_one();
     }
 
@@ -118,28 +126,50 @@ impl Outbound {
         self.0.wake.notify_one();
     }
 
+    /// The same for all sessions.
+    pub(crate) fn flush_all_updates(&self) {
+        self.queue().flush_all_now(Instant::now());
+        self.0.wake.notify_one();
+    }
+
+    /// What is shown as progress, and is no turn, is at this now.
+    pub(crate) fn report_progress(&self, job: &str, message: &str) {
+        self.queue().report_progress(job, message);
+        self.0.wake.notify_one();
+    }
+
     /// What was shown as progress, and is no turn, has ended.
-    pub(crate) fn end_progress(&self, job: &str) {
-        self.queue().end_progress(job);
+    pub(crate) fn end_progress(&self, job: &str, message: Option<String>) {
+        self.queue().end_progress(job, message);
         self.0.wake.notify_one();
     }
 
     /// Shows a turn as work in progress, under a token that the client is asked to accept first. Silence is a no.
-    pub(crate) fn offer_progress(&self, session: &str, turn: &str) {
-        let token = self.queue().offer_progress(session, turn);
+    pub(crate) fn offer_turn(&self, session: &str, turn: &str) {
+        let token = self.queue().offer_turn(session, turn);
+        self.offer(turn, &token);
+    }
+
+    /// The same for a job of the agent's own.
+    pub(crate) fn offer_job(&self, job: &str, title: &str) {
+        let token = self.queue().offer_job(job, title);
+        self.offer(job, &token);
+    }
+
+    fn offer(&self, id: &str, token: &Value) {
         let asked =
             self.request(None, "window/workDoneProgress/create", &serde_json::json!({ "token": token }));
-        let (outbound, turn) = (self.clone(), turn.to_owned());
+        let (outbound, id) = (self.clone(), id.to_owned());
         tokio::spawn(async move {
             let accepted = matches!(tokio::time::timeout(OFFER_LIMIT, asked).await, Ok(Ok(_)));
-            outbound.queue().progress_answered(&turn, accepted);
+            outbound.queue().progress_answered(&id, accepted);
             outbound.0.wake.notify_one();
         });
     }
 
-    /// The session whose turn the client shows under `token`.
-    pub(crate) fn session_of_progress(&self, token: &Value) -> Option<String> {
-        self.queue().session_of_progress(token)
+    /// What the client shows under `token`.
+    pub(crate) fn owner_of_progress(&self, token: &Value) -> Option<Owner> {
+        self.queue().owner_of_progress(token)
     }
 
     /// Lets the writer finish what is queued and end. Open questions are answered with an error.

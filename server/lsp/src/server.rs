@@ -24,14 +24,14 @@ use crate::{
     client::Client,
     configuration::{self, Questions},
     documents::OpenDocuments,
-    frontend::EditorFrontend,
+    frontend::{EditorFrontend, News},
     handlers,
     outbound::Outbound,
     settings_watch::SettingsWatch,
     uri,
 };
 
-/// How long an orderly shutdown may take before it is answered all the same.
+/// How long ending the turns may take before `shutdown` is answered all the same.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -52,8 +52,12 @@ struct Shared {
 impl Server {
     pub(crate) fn new(options: Options, outbound: Outbound) -> Self {
         let Options { environment, cwd, command_line_settings, watch_parent: _, faults } = options;
-        let frontend =
-            Arc::new(EditorFrontend { outbound, client: Arc::default(), documents: Arc::default() });
+        let frontend = Arc::new(EditorFrontend {
+            outbound,
+            client: Arc::default(),
+            documents: Arc::default(),
+            news: News::default(),
+        });
         let workspace = Workspace::new(vec![cwd.clone()]);
         let settings_watch = SettingsWatch::new(environment.clone());
         let agent = Agent::new(Dependencies {
@@ -63,6 +67,7 @@ impl Server {
             command_line_settings,
             faults: faults.clone(),
         });
+        frontend.news.of(Arc::downgrade(&agent));
         Self(Arc::new(Shared {
             agent,
             faults,
@@ -140,7 +145,7 @@ impl Server {
             }
             Some(ProgressToken::String(text)) => self.outbound().begin_progress(session, turn, text.into()),
             None if self.client().is_some_and(|client| client.work_done_progress) => {
-                self.outbound().offer_progress(session, turn);
+                self.outbound().offer_turn(session, turn);
             }
             None => {}
         }
@@ -178,6 +183,7 @@ impl LanguageServer for Server {
         self.0.workspace.attach_editor(self.0.frontend.clone(), client.encoding);
         if let Some(options) = &params.initialization_options {
             configuration::take(self, options);
+            self.0.agent.set_non_interactive(configuration::is_non_interactive(options));
         }
         if let Some(process_id) = params.process_id
             && self.0.parent.set(process_id).is_err()
@@ -194,10 +200,15 @@ impl LanguageServer for Server {
         })
     }
 
+    /// What the agent does by itself may come to its end first, in sight of the client; one that will not wait says
+    /// `exit`, or hangs up, and `shut_down` stops it.
     async fn shutdown(&self) -> jsonrpc::Result<()> {
+        self.0.agent.drain().await;
         if tokio::time::timeout(SHUTDOWN_LIMIT, self.shut_down()).await.is_err() {
             tracing::warn!("the shutdown is not complete yet");
         }
+        // A client that says `exit` at once should have heard of what was done before.
+        self.outbound().flush_all_updates();
         Ok(())
     }
 

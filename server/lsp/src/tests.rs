@@ -1,5 +1,6 @@
 //! The whole server over a pipe in memory.
 
+mod background;
 mod edits;
 mod turns;
 
@@ -56,6 +57,10 @@ async fn initialize_says_what_the_server_can_do() {
                 "reverie.instructions.reload",
                 "reverie.tasks.list",
                 "reverie.tasks.stop",
+                "reverie.dream.start",
+                "reverie.dream.stop",
+                "reverie.dream.status",
+                "reverie.dream.report",
                 "reverie.doctor",
                 "reverie.context.report",
                 "reverie.context.original",
@@ -112,6 +117,10 @@ async fn initialize_says_what_the_server_can_do() {
                   "reverie/instructions/reload",
                   "reverie/tasks/list",
                   "reverie/tasks/stop",
+                  "reverie/dream/start",
+                  "reverie/dream/stop",
+                  "reverie/dream/status",
+                  "reverie/dream/report",
                   "reverie/context/report",
                   "reverie/context/original",
                   "reverie/context/layout",

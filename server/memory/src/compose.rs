@@ -113,8 +113,9 @@ fn content_words(text: &str) -> Vec<String> {
         being do does did done have has had having will would shall should can could may might must of in on at by to for \
         from with without about into over under between as than not no nor only just very too also i me my mine you your \
         yours he him his she her we us our ours they them their what which who whom whose when where why how please \
-        remember note use using";
-    text.split(|c: char| !c.is_alphanumeric())
+        remember note use using im ive id ill youre weve";
+    text.replace(['\'', '’'], "")
+        .split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().any(char::is_alphabetic) && word.chars().count() >= 2)
         .map(str::to_lowercase)
         .filter(|word| !STOP_WORDS.split_whitespace().any(|stop| stop == word))

@@ -9,7 +9,7 @@
 //! Leaves to others: writing memories, and telling about changes.
 
 mod content;
-mod diff;
+pub(crate) mod diff;
 mod known;
 mod locked;
 mod log;

@@ -6,6 +6,10 @@
 
 pub mod compose;
 pub mod dates;
+pub mod desk;
+pub mod directive;
+pub mod dream_lock;
+mod guard;
 pub mod history;
 pub mod index;
 pub mod instructions;

@@ -65,6 +65,26 @@ pub fn scan(directory: &Path) -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
+/// The daily logs, relative to the directory, oldest first.
+pub fn logs(directory: &Path) -> Vec<String> {
+    let mut logs = Vec::new();
+    let mut folders = vec![(directory.join(LOGS), LOGS.to_owned(), 0)];
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_usable(name)) else { continue };
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && depth < 2 {
+                folders.push((entry.path(), format!("{prefix}/{name}"), depth + 1));
+            } else if kind.is_file() && name.ends_with(".md") && logs.len() < MOST_FILES {
+                logs.push(format!("{prefix}/{name}"));
+            }
+        }
+    }
+    logs.sort();
+    logs
+}
+
 impl Stamp {
     pub fn of(metadata: &fs::Metadata) -> Self {
         Self {

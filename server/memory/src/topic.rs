@@ -67,6 +67,25 @@ impl<'a> Topic<'a> {
     }
 }
 
+/// The text with when and where it was learnt in its frontmatter, unless that says so already. A text without
+/// frontmatter stays as it is.
+pub fn with_origin(text: &str, created: jiff::civil::Date, source: Option<&str>) -> String {
+    let Some(front) = front_lines(text) else { return text.to_owned() };
+    let fields = frontmatter::parse(front).fields;
+    let mut origin = String::new();
+    if fields.line("created").is_none() {
+        origin.push_str(&format!("created: {created}\n"));
+    }
+    if let Some(source) = source.filter(|_| fields.line("source").is_none()) {
+        origin.push_str(&format!("source: {source}\n"));
+    }
+    let fence = front.trim_end().len() - "---".len();
+    match (text.get(..fence), text.get(fence..)) {
+        (Some(fields), Some(rest)) => format!("{fields}{origin}{rest}"),
+        _ => text.to_owned(),
+    }
+}
+
 /// The frontmatter with both its fences, if it ends in time.
 fn front_lines(text: &str) -> Option<&str> {
     let mut end = 0;
@@ -94,6 +113,16 @@ mod tests {
         assert_eq!(topic.kind, Some(Kind::Project));
         assert_eq!(topic.source.as_deref(), Some("s/m"));
         assert_eq!(topic.body.trim(), "Fridays only.");
+    }
+
+    #[test]
+    fn where_it_was_learnt_is_added_once() {
+        let day = jiff::civil::date(2026, 3, 1);
+        let text = "---\nname: x\ntype: user\n---\n\nbody\n";
+        let with = with_origin(text, day, Some("s/m"));
+        assert_eq!(with, "---\nname: x\ntype: user\ncreated: 2026-03-01\nsource: s/m\n---\n\nbody\n");
+        assert_eq!(with_origin(&with, jiff::civil::date(2027, 1, 1), Some("other")), with);
+        assert_eq!(with_origin("no fields\n", day, Some("s/m")), "no fields\n");
     }
 
     #[test]

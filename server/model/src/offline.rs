@@ -4,11 +4,16 @@
 //! Here: the provider and the stream of events. What to do next is [`plan`]'s.
 
 mod answer;
+mod dream;
+mod extract;
 mod find;
 mod forget;
+mod fork;
+mod gist;
 mod intent;
 mod notes;
 mod overview;
+mod page;
 mod plan;
 mod rank;
 mod remember;
@@ -46,7 +51,8 @@ impl Provider for Offline {
 
 /// The whole response, as the events of its stream.
 fn respond(request: &Request) -> Vec<Event> {
-    let asked = notes::step(request).or_else(|| summary::answer(request).map(Step::Answer));
+    let asked = summary::answer(request).map(Step::Answer);
+    let asked = asked.or_else(|| notes::step(request)).or_else(|| fork::step(request));
     let (step, introduced) = match asked {
         Some(step) => (step, true),
         None => {

@@ -95,6 +95,28 @@ pub fn judge_in(command: &str, surroundings: &Surroundings<'_>) -> Result<Judged
     Ok(judged)
 }
 
+/// The files that a line removes, as it names them, if it does nothing else: `rm`, once or several times, with
+/// names that leave nothing to the shell.
+pub fn removals(command: &str) -> Option<Vec<String>> {
+    characters::check(command).ok()?;
+    let mut names = Vec::new();
+    for command in grammar::parse(command, None).ok()? {
+        let joined = matches!(command.joint, Joint::First | Joint::And | Joint::Then);
+        let harmless = command.redirects.iter().all(|redirect| !matches!(redirect, Redirect::Input(_)));
+        let words: Vec<&str> = command.words.iter().map(Word::literal).collect::<Option<_>>()?;
+        let ("rm", rest) = words.split_first().map(|(first, rest)| (*first, rest))? else { return None };
+        if !joined || !harmless {
+            return None;
+        }
+        let (options, files): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| word.starts_with('-'));
+        if files.is_empty() || !options.iter().all(|option| matches!(*option, "-f" | "-v" | "-fv" | "--")) {
+            return None;
+        }
+        names.extend(files.into_iter().map(str::to_owned));
+    }
+    (!names.is_empty()).then_some(names)
+}
+
 /// What one command was found to do.
 #[derive(Debug, Default)]
 struct Effects {

@@ -7,6 +7,7 @@
 pub mod ask;
 pub mod capability;
 pub mod context;
+pub mod dream;
 pub mod editor;
 pub mod error;
 pub mod history;
@@ -29,6 +30,11 @@ pub use context::{
     ContextChange, ContextLayoutParams, ContextLayoutResult, ContextLevel, ContextOriginalParams,
     ContextOriginalResult, ContextPart, ContextReportParams, ContextReportResult, PastCompaction,
     SessionNotes, SourceCost, UncompactSessionParams,
+};
+pub use dream::{
+    DreamChange, DreamOutcome, DreamPhase, DreamProgressParams, DreamReportParams, DreamReportResult,
+    DreamRound, DreamState, DreamStatusParams, DreamStatusResult, StartDreamParams, StartDreamResult,
+    StopDreamParams,
 };
 pub use editor::{
     EditorDiagnostic, EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbol, EditorSymbolsParams,
@@ -64,7 +70,10 @@ pub use session::{
     PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
     ResumeStrategy, SessionMessage, SessionSummary,
 };
-pub use task::{ListTasksParams, ListTasksResult, StopTaskParams, Task, TaskKind, TaskState};
+pub use task::{
+    Background, BackgroundAccount, BackgroundKind, Gate, ListTasksParams, ListTasksResult, StopTaskParams,
+    Task, TaskKind, TaskState,
+};
 pub use trust::{GetTrustParams, SetTrustParams, TrustItem, TrustResult, TrustStatus};
 pub use update::{
     NoticeLevel, SessionUpdateParams, StopReason, TodoItem, TodoStatus, ToolDisplay, TurnError, Update, Usage,

@@ -16,6 +16,10 @@ use crate::{
         ContextOriginalParams, ContextOriginalResult, ContextReportParams, ContextReportResult,
         UncompactSessionParams,
     },
+    dream::{
+        DreamProgressParams, DreamReportParams, DreamReportResult, DreamStatusParams, DreamStatusResult,
+        StartDreamParams, StartDreamResult, StopDreamParams,
+    },
     editor::{EditorDiagnosticsParams, EditorDiagnosticsResult, EditorSymbolsParams, EditorSymbolsResult},
     error::ErrorCode,
     history::{
@@ -376,16 +380,38 @@ methods! {
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
             => r#"{"files": [{"path": "/home/ada/engine/CLAUDE.md", "memoryType": "project", "loadReason": "session_start"}]}"#;
 
-        /// Lists what runs beside the conversation: commands in the background.
+        /// Lists what runs beside the conversation: commands in the background, and what the agent does by itself.
         TasksList = "reverie/tasks/list": ListTasksParams => ListTasksResult,
-        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
         example r#"{}"#
-            => r#"{"tasks": [{"taskId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/bash_1", "kind": "shell", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "npm start", "state": "running", "startedAt": "2026-03-01T09:30:00Z"}]}"#;
+            => r#"{"tasks": [{"taskId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/bash_1", "kind": "shell", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "title": "npm start", "state": "running", "startedAt": "2026-03-01T09:30:00Z"}], "background": {"kinds": [{"kind": "extraction", "gates": [{"name": "enabled", "open": true, "detail": "extraction is on"}], "today": {"runs": 4, "files": 2, "usage": {"inputTokens": 310, "outputTokens": 620, "cacheReadTokens": 61000, "cacheWriteTokens": 0}, "costUsd": 0.03}, "last": "completed: Remembered: Deploys"}], "spentUsd": 0.03, "limitUsd": 1.0}}"#;
 
         /// Ends a task and all it has started; one that has ended already stays as it is.
         TasksStop = "reverie/tasks/stop": StopTaskParams => Empty,
         errors [INVALID_PARAMS],
         example r#"{"taskId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51/bash_1"}"# => r#"{}"#;
+
+        /// Starts a dream, which puts memories in order, and answers at once; only another dream keeps it from starting.
+        DreamStart = "reverie/dream/start": StartDreamParams => StartDreamResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"dryRun": true}"# => r#"{"dreamId": "019a1f6e-7c1b-7a3e-9d57-3f0f5d1c2b44"}"#;
+
+        /// Stops a dream and takes back what it changed; one that has ended already stays as it is.
+        DreamStop = "reverie/dream/stop": StopDreamParams => Empty,
+        errors [INVALID_PARAMS],
+        example r#"{"dreamId": "019a1f6e-7c1b-7a3e-9d57-3f0f5d1c2b44"}"# => r#"{}"#;
+
+        /// Says whether a dream runs, when the last one was, and what keeps the next from starting by itself.
+        DreamStatus = "reverie/dream/status": DreamStatusParams => DreamStatusResult,
+        errors [UNAVAILABLE],
+        example r#"{}"#
+            => r#"{"state": "idle", "lastConsolidatedAt": "2026-03-01T03:00:00Z", "sessionsSince": 3, "gates": [{"name": "hours", "open": true, "detail": "30 hours since the last dream, 24 needed"}, {"name": "sessions", "open": false, "detail": "3 sessions since the last dream, 5 needed"}]}"#;
+
+        /// Returns what a dream changed and why, with what it cost.
+        DreamReport = "reverie/dream/report": DreamReportParams => DreamReportResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{}"#
+            => r##"{"dreamId": "019a1f6e-7c1b-7a3e-9d57-3f0f5d1c2b44", "status": "completed", "dryRun": false, "trigger": "command", "startedAt": "2026-03-01T03:00:00Z", "endedAt": "2026-03-01T03:01:10Z", "path": "/home/ada/.claude/projects/-home-ada-engine/memory/.history/dreams/2026-03-01T03-00-00Z.md", "text": "# Dream\n\n…", "changes": [{"changeId": "0194", "path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "why": "two memories said the same", "diff": "-On Friday.\n+On Fridays only."}], "usage": {"inputTokens": 900, "outputTokens": 2100, "cacheReadTokens": 88000, "cacheWriteTokens": 4000}, "costUsd": 0.06}"##;
 
         /// Says what fills the context window and what changed it so far.
         ContextReport = "reverie/context/report": ContextReportParams => ContextReportResult,
@@ -472,6 +498,10 @@ methods! {
         /// Tells that something was remembered, recalled, changed or taken back.
         MemoryEvent = "reverie/memory/event": MemoryEventParams,
         example r#"{"kind": "saved", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "turnId": "turn-1", "by": "model", "files": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "name": "Deploys", "type": "project", "reason": "you asked to remember it", "changeId": "0193"}]}"#;
+
+        /// Tells how a dream goes along, and how it ended.
+        DreamProgress = "reverie/dream/progress": DreamProgressParams,
+        example r#"{"dreamId": "019a1f6e-7c1b-7a3e-9d57-3f0f5d1c2b44", "status": "running", "phase": "updating", "rounds": 3, "filesTouched": ["/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"], "text": "Two memories say the same.", "latest": [{"text": "Two memories say the same.", "toolCalls": 2}]}"#;
     }
 }
 

@@ -4,6 +4,7 @@
 //! What each does is elsewhere. Whoever asks takes `Settings::features`, which knows what the environment decides.
 
 mod kinds;
+mod time_of_day;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::settings::check::positive_count;
 use kinds::Feature;
 pub use kinds::{Kind, RecallModel};
+pub use time_of_day::TimeOfDay;
 
 /// A switch, as documents and checks see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +130,7 @@ features! {
     "recallModel" recall_model: RecallModel = RecallModel::Auto, "", Off;
     /// The model is told how to search memories and past sessions.
     "searchPastContext" search_past_context: bool = true, "tengu_coral_fern", Off;
-    /// Between sessions memories are put in order, after so many hours and sessions.
+    /// Between sessions memories are put in order: after so many hours and sessions, and if set at idle or at a time.
     "dream" dream: Option<Dream> = Some(Dream::default()), "tengu_onyx_plover", Off;
     /// Memories are added to a file for each day instead, and put in order later.
     "dailyLog" daily_log: bool = false, "KAIROS", Off;
@@ -152,11 +154,17 @@ pub struct Dream {
     #[serde(deserialize_with = "positive_count")]
     #[schemars(range(min = 1))]
     pub min_sessions: u32,
+    /// Also when nothing has run for so many minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_minutes: Option<u32>,
+    /// Also each night at this time, by the clock on the wall: `"03:30"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<TimeOfDay>,
 }
 
 impl Default for Dream {
     fn default() -> Self {
-        Self { min_hours: 24, min_sessions: 5 }
+        Self { min_hours: 24, min_sessions: 5, idle_minutes: None, at: None }
     }
 }
 

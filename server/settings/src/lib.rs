@@ -21,7 +21,7 @@ pub mod trust;
 pub use cache::Cache;
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use environment::Environment;
-pub use features::{Bare, Dream, Features, GATES, Gate, Kind, MicrocompactTime, RecallModel};
+pub use features::{Bare, Dream, Features, GATES, Gate, Kind, MicrocompactTime, RecallModel, TimeOfDay};
 pub use load::{Loaded, OpenText, Sources, check, files};
 pub use local::add_allow_rule;
 pub use seen::{Known, Seen};

@@ -10,7 +10,7 @@ mod openai;
 mod reply;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::{Duration, Instant},
@@ -36,6 +36,10 @@ use crate::{
     prompt_cache::{CacheUsage, PromptCache},
     validation::validate_request,
 };
+
+/// What the agent does by itself, beside whatever a test is about. Unless the test queues replies for such a role, or
+/// says [`ModelServer::serve`], its requests are checked, answered with a word, for nothing, and not kept.
+const BY_ITSELF: [&str; 3] = ["extraction", "session_memory", "dream"];
 
 /// A request as it came, and what became of it.
 #[derive(Clone, Debug)]
@@ -117,6 +121,8 @@ struct Shared {
 #[derive(Default)]
 struct Script {
     expected: VecDeque<Expected>,
+    /// Of what the agent does by itself, what the test has something to say to.
+    subjects: HashSet<String>,
     /// Roles that may call as often as they like.
     standing: Vec<(String, Reply)>,
     program: Option<Program>,
@@ -182,6 +188,7 @@ impl ModelServer {
 
     pub fn reply_to(&self, role: &str, reply: Reply) {
         let wanted = role.to_owned();
+        self.serve(role);
         self.reply_when(role, Box::new(move |request| request.role == wanted), reply);
     }
 
@@ -189,8 +196,14 @@ impl ModelServer {
         self.script().expected.push_back(Expected { description: description.to_owned(), matcher, reply });
     }
 
+    /// This role is what the test is about, too: its requests are kept, and go to the script.
+    pub fn serve(&self, role: &str) {
+        self.script().subjects.insert(role.to_owned());
+    }
+
     /// Answers every call of a role that has no reply of its own; never calling is fine too.
     pub fn always(&self, role: &str, reply: Reply) {
+        self.serve(role);
         self.script().standing.push((role.to_owned(), reply));
     }
 
@@ -364,9 +377,16 @@ impl Shared {
             arrived,
             answered: Arc::default(),
         });
-        self.script().keep(request.clone());
-        self.request_count.send_modify(|count| *count += 1);
+        if !self.is_aside(&request) {
+            self.script().keep(request.clone());
+            self.request_count.send_modify(|count| *count += 1);
+        }
         request
+    }
+
+    /// Whether the test is about something else.
+    fn is_aside(&self, request: &RecordedRequest) -> bool {
+        BY_ITSELF.contains(&request.role.as_str()) && !self.script().subjects.contains(&request.role)
     }
 
     /// What the provider checks before it looks at the request: who asks, and for which model.
@@ -395,6 +415,9 @@ impl Shared {
     }
 
     async fn answer(&self, request: &RecordedRequest, wire: Wire) -> Response {
+        if self.is_aside(request) {
+            return self.word(request, wire);
+        }
         let Some(reply) = self.script().take_reply(request) else {
             let last = request.last_message_text();
             let shown: String = last.chars().take(300).collect();
@@ -439,6 +462,23 @@ impl Shared {
             }
         };
         stream_response(pieces, reply.delivery, Arc::clone(&request.answered))
+    }
+
+    /// "Nothing.", for no tokens.
+    fn word(&self, request: &RecordedRequest, wire: Wire) -> Response {
+        let message = Message {
+            id: "msg_aside".to_owned(),
+            model: request.body["model"].as_str().unwrap_or_default(),
+            stop_reason: "end_turn",
+            blocks: &[ReplyBlock::Text("Nothing.".to_owned())],
+            applied_edits: None,
+            usage: json!({ "input_tokens": 0, "output_tokens": 0 }),
+        };
+        let pieces = match wire {
+            Wire::Anthropic => anthropic::events(&message),
+            Wire::OpenAi => openai::events(&message, false),
+        };
+        stream_response(pieces, Reply::text("").delivery, Arc::clone(&request.answered))
     }
 
     fn bill(&self, request: &RecordedRequest) -> Result<CacheUsage, String> {

@@ -25,9 +25,9 @@ use crate::{
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
-    file_path: String,
+    pub(crate) file_path: String,
     #[serde(flatten)]
-    replacement: Replacement,
+    pub(crate) replacement: Replacement,
 }
 
 /// One exact replacement.
@@ -42,9 +42,9 @@ pub(crate) struct Replacement {
 }
 
 /// A file's text before and after all its replacements.
-struct Edited {
-    old: Option<FileText>,
-    new_text: String,
+pub(crate) struct Edited {
+    pub(crate) old: Option<FileText>,
+    pub(crate) new_text: String,
     /// How many places were replaced.
     count: usize,
 }
@@ -110,7 +110,11 @@ pub(crate) async fn run(
 }
 
 /// Makes the replacements one after another on the text; all or none.
-fn edit(old: Option<FileText>, replacements: &[Replacement], name: &str) -> Result<Edited, ToolFailure> {
+pub(crate) fn edit(
+    old: Option<FileText>,
+    replacements: &[Replacement],
+    name: &str,
+) -> Result<Edited, ToolFailure> {
     let (new_text, count) = replaced(old.as_ref().map(|file| file.text.clone()), replacements, name)?;
     Ok(Edited { old, new_text, count })
 }

@@ -133,6 +133,11 @@ impl ReadState {
         })
     }
 
+    /// All that was seen, for somebody who goes on from here on their own.
+    pub fn all(&self) -> Value {
+        self.with(|inner| inner.entries(|_| true))
+    }
+
     /// Takes back what [`Self::changes`] gave; entries it cannot read are left out.
     pub fn restore(&self, value: &Value) {
         let entries = value.as_array().map(Vec::as_slice).unwrap_or_default();

@@ -16,9 +16,9 @@ use crate::{
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
-    file_path: String,
+    pub(crate) file_path: String,
     /// All that the file shall hold.
-    content: String,
+    pub(crate) content: String,
 }
 
 pub struct Write;

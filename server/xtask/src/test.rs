@@ -22,7 +22,7 @@ fn install_test_tools() -> anyhow::Result<()> {
     for name in ["sdk", "nvim"] {
         python_rig(name)?;
     }
-    // Shows what a server that was opened on a hostile repository starts and connects to.
+    // Shows what a server that was opened on a hostile repository starts and connects to; kills at every system call.
     if !succeeds(Command::new("strace").arg("-V")) {
         apt(&["strace"])?;
     }

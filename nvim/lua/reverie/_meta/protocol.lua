@@ -35,6 +35,25 @@
 ---@class reverie.AskUserResult
 ---@field answer? string The user's answer; absent when the user dismissed the question.
 
+---What runs by itself, why or why not, and what it has cost today.
+---@class reverie.Background
+---@field kinds reverie.BackgroundKind[]
+---@field spentUsd number
+---@field limitUsd? number The setting `budgets.backgroundDayUsd`.
+
+---What one kind of background work did and cost today.
+---@class reverie.BackgroundAccount
+---@field runs number
+---@field files number Files written: memories, or notes.
+---@field usage reverie.Usage
+---@field costUsd number
+
+---@class reverie.BackgroundKind
+---@field kind reverie.TaskKind
+---@field gates reverie.Gate[] In the order in which they are looked at.
+---@field today reverie.BackgroundAccount
+---@field last? string How the last one ended, in words.
+
 ---One way a conversation went: rewinding and editing an earlier prompt begins another, and loses none.
 ---@class reverie.Branch
 ---@field messageUuid string Its last message: what `reverie/session/resume` takes as `messageUuid` to go on there.
@@ -163,6 +182,56 @@
 ---@field checks reverie.Check[]
 ---@field repairs? reverie.Repair[] The last 50 repairs, newest first.
 
+---@class reverie.DreamChange
+---@field changeId? string For `reverie/memory/undo`; absent where nothing was written.
+---@field path string Absolute.
+---@field why string
+---@field diff string Unified.
+
+---@alias reverie.DreamOutcome 'running'|'completed'|'failed'|'killed'
+
+---@alias reverie.DreamPhase 'starting'|'updating'
+
+---@class reverie.DreamProgressParams
+---@field dreamId string
+---@field status reverie.DreamOutcome
+---@field phase reverie.DreamPhase
+---@field rounds number
+---@field filesTouched string[] Absolute paths.
+---@field text? string What it said last, or how it ended.
+---@field latest? reverie.DreamRound[] The last rounds, oldest first.
+
+---@class reverie.DreamReportParams
+---@field dreamId? string The last dream if absent.
+
+---@class reverie.DreamReportResult
+---@field dreamId string
+---@field status reverie.DreamOutcome
+---@field dryRun boolean Nothing was written.
+---@field trigger string What set it off.
+---@field startedAt string RFC 3339.
+---@field endedAt string RFC 3339.
+---@field path? string The file of the report, absolute.
+---@field text string The report, in Markdown.
+---@field changes reverie.DreamChange[]
+---@field usage reverie.Usage
+---@field costUsd number
+
+---@class reverie.DreamRound
+---@field text string
+---@field toolCalls number
+
+---@alias reverie.DreamState 'idle'|'running'|'locked'
+
+---@class reverie.DreamStatusParams
+
+---@class reverie.DreamStatusResult
+---@field state reverie.DreamState
+---@field lastConsolidatedAt? string RFC 3339; absent where there was no dream yet.
+---@field sessionsSince number Other sessions that were touched since.
+---@field gates reverie.Gate[] In the order in which they are looked at.
+---@field running? reverie.DreamProgressParams The dream that runs here.
+
 ---@class reverie.EditorDiagnostic
 ---@field uri string
 ---@field range reverie.Range
@@ -226,6 +295,12 @@
 ---@class reverie.ForkSessionResult
 ---@field sessionId string The new session, open.
 
+---One condition of running by itself, as it is now.
+---@class reverie.Gate
+---@field name string Stable: `enabled`, `hours`, …
+---@field open boolean
+---@field detail string Why it is open or not, in words.
+
 ---@class reverie.GetSettingsParams
 
 ---@class reverie.GetSettingsResult
@@ -279,6 +354,7 @@
 
 ---@class reverie.ListTasksResult
 ---@field tasks reverie.Task[] Oldest first; those that run, and the latest that have ended.
+---@field background reverie.Background
 
 ---@class reverie.Memory
 ---@field path string Absolute.
@@ -598,6 +674,21 @@
 ---@field cacheHitRate number The share of its input that came from the cache, 0 to 1.
 ---@field costUsd number
 
+---@class reverie.StartDreamParams
+---@field sessionId? string Whose conversation it starts from; the one that was used last if absent.
+---@field dryRun? boolean Only shows what it would change; false if absent.
+
+---@alias reverie.StartDreamResult reverie.StartDreamResult.other|reverie.StartDreamResult.other
+
+---@class reverie.StartDreamResult.other
+---@field dreamId string
+
+---@class reverie.StartDreamResult.other
+---@field skipped string
+
+---@class reverie.StopDreamParams
+---@field dreamId string
+
 ---Why a turn ended.
 ---@alias reverie.StopReason 'endTurn'|'cancelled'|'maxRounds'|'budget'|'refused'|'blocked'|'error'
 
@@ -607,13 +698,13 @@
 ---@class reverie.Task
 ---@field taskId string
 ---@field kind reverie.TaskKind
----@field sessionId string
+---@field sessionId? string Absent where it belongs to no session.
 ---@field title string What it does: the command of a shell.
 ---@field state reverie.TaskState
 ---@field startedAt string RFC 3339.
----@field detail? string How it ended, in words.
+---@field detail? string What it is at, or how it ended, in words.
 
----@alias reverie.TaskKind 'shell'
+---@alias reverie.TaskKind 'shell'|'extraction'|'sessionMemory'|'dream'
 
 ---@alias reverie.TaskState 'running'|'completed'|'failed'|'killed'
 
@@ -799,8 +890,12 @@
 ---| '"reverie/memory/undo"' # Takes back one change, a dream, or all changes since a time, byte for byte.
 ---| '"reverie/memory/lint"' # Lists what is wrong with what is remembered.
 ---| '"reverie/instructions/reload"' # Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced.
----| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background.
+---| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background, and what the agent does by itself.
 ---| '"reverie/tasks/stop"' # Ends a task and all it has started; one that has ended already stays as it is.
+---| '"reverie/dream/start"' # Starts a dream, which puts memories in order, and answers at once; only another dream keeps it from starting.
+---| '"reverie/dream/stop"' # Stops a dream and takes back what it changed; one that has ended already stays as it is.
+---| '"reverie/dream/status"' # Says whether a dream runs, when the last one was, and what keeps the next from starting by itself.
+---| '"reverie/dream/report"' # Returns what a dream changed and why, with what it cost.
 ---| '"reverie/context/report"' # Says what fills the context window and what changed it so far.
 ---| '"reverie/context/original"' # Shows the full text behind a piece of the conversation that is not sent as it was.
 ---| '"reverie/context/layout"' # Prints the session's next request, one line per item.
@@ -817,3 +912,4 @@
 ---| '"reverie/document/save"' # Asks the client to save an open document that was clean before the agent's edit.
 ---| '"reverie/session/update"' # Tells what a session does, in order and without gaps.
 ---| '"reverie/memory/event"' # Tells that something was remembered, recalled, changed or taken back.
+---| '"reverie/dream/progress"' # Tells how a dream goes along, and how it ended.

@@ -7,6 +7,7 @@ use std::{
 
 use conversation::SessionId;
 use jiff::Timestamp;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -39,6 +40,7 @@ pub enum JobState {
 #[derive(Default)]
 pub(crate) struct Jobs {
     list: Mutex<VecDeque<(Job, CancellationToken)>>,
+    ended: Notify,
 }
 
 /// A job while it runs; one that is dropped has failed.
@@ -123,6 +125,18 @@ impl Jobs {
         }
     }
 
+    /// Resolves when nothing runs.
+    pub async fn idle(&self) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended.notified());
+            ended.as_mut().enable();
+            if self.list().iter().all(|(job, _)| job.state != JobState::Running) {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     fn list(&self) -> MutexGuard<'_, VecDeque<(Job, CancellationToken)>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,6 +174,7 @@ impl Running {
         }
         self.jobs.with(&self.id, |job| (job.state, job.detail) = (state, detail.clone()));
         self.tell(JobStep::Ended { message: detail });
+        self.jobs.ended.notify_waiters();
     }
 
     fn tell(&self, step: JobStep) {

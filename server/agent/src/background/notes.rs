@@ -5,7 +5,10 @@
 
 mod paper;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use context::{
     Event,
@@ -21,7 +24,7 @@ pub(crate) use self::paper::{path, read, written};
 use super::{Gate, JobKind, JobState, jobs::Running};
 use crate::{
     event::AgentEvent,
-    fork::{Fork, ForkError},
+    fork::{Fork, ForkError, Spent},
     meter, query_loop,
     session::{Opening, Session},
     turn::Turn,
@@ -103,7 +106,9 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
         progress.advance(tokens, calls);
         *seen = (tokens, calls > 0);
     }
-    let is_open = gates(session, &turn.settings).iter().all(|gate| gate.open);
+    // The budget is in a file: looked at when all else is open.
+    let is_open = gates(session, &turn.settings).iter().all(|gate| gate.open)
+        && super::gates::budget(&session.shared, &turn.settings).open;
     if let Some(update) = is_open.then(|| Update::begin(session, &turn.opening, tokens)).flatten() {
         let shared = &session.shared;
         let job = shared.jobs.begin(
@@ -170,7 +175,11 @@ impl Update {
 
     async fn run(self, job: Running) {
         self.session.shared.faults.reach("notes");
-        let (state, detail) = match self.write(&job.cancel).await {
+        let spent = Mutex::new(Spent::default());
+        let written = self.write(&job.cancel, &spent).await;
+        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+        super::account(&self.session.shared, JobKind::Notes, spent, usize::from(written.is_ok()));
+        let (state, detail) = match written {
             Ok(text) => {
                 self.succeed(&text);
                 (JobState::Completed, None)
@@ -191,7 +200,7 @@ impl Update {
     }
 
     /// The notes as they are afterwards.
-    async fn write(&self, cancel: &CancellationToken) -> Result<String, Failure> {
+    async fn write(&self, cancel: &CancellationToken, spent: &Mutex<Spent>) -> Result<String, Failure> {
         let paper = Paper::of(&self.session).await?;
         let tokens = meter::of_message(&self.session, &self.opening.spec);
         let fork = Fork {
@@ -203,6 +212,7 @@ impl Update {
             rounds: ROUNDS,
             max_tokens: OUTPUT_TOKENS,
             source: QuerySource::SessionMemory,
+            spent: Some(spent),
             cancel,
         };
         match fork.run().await {

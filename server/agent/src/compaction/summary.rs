@@ -94,6 +94,7 @@ async fn fork(
             rounds: ROUNDS,
             max_tokens: SUMMARY_TOKENS,
             source: QuerySource::Compact,
+            spent: None,
             cancel: job.cancel,
         };
         let error = match fork.run().await {

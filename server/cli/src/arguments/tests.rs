@@ -19,13 +19,13 @@ fn ask_takes_its_prompt_as_words() {
     check(
         "ask|where|is it?",
         expect![[
-            r#"Ask(AskOptions { session: SessionOptions { which: New, model: None, mode: None, allow: [], bare: false, cwd: None }, prompt: PromptWords { text: Some("where is it?"), stdin: false }, json: false })"#
+            r#"Ask(AskOptions { session: SessionOptions { which: New, model: None, mode: None, allow: [], bare: false, assistant: false, cwd: None }, prompt: PromptWords { text: Some("where is it?"), stdin: false }, json: false })"#
         ]],
     );
     check(
         "ask|--json|-c|-m|opus|--mode=plan|--allow|Bash(make:*)|--allow|Write|--bare|-C|/tmp|--|-v",
         expect![[
-            r#"Ask(AskOptions { session: SessionOptions { which: Newest, model: Some("opus"), mode: Some("plan"), allow: ["Bash(make:*)", "Write"], bare: true, cwd: Some("/tmp") }, prompt: PromptWords { text: Some("-v"), stdin: false }, json: true })"#
+            r#"Ask(AskOptions { session: SessionOptions { which: Newest, model: Some("opus"), mode: Some("plan"), allow: ["Bash(make:*)", "Write"], bare: true, assistant: false, cwd: Some("/tmp") }, prompt: PromptWords { text: Some("-v"), stdin: false }, json: true })"#
         ]],
     );
 }
@@ -45,7 +45,7 @@ fn chat_resumes_a_session() {
     check(
         "chat|--resume|abc",
         expect![[
-            r#"Chat(SessionOptions { which: Id("abc"), model: None, mode: None, allow: [], bare: false, cwd: None })"#
+            r#"Chat(SessionOptions { which: Id("abc"), model: None, mode: None, allow: [], bare: false, assistant: false, cwd: None })"#
         ]],
     );
 }
@@ -93,7 +93,7 @@ fn sessions_lists_by_default() {
 
 #[test]
 fn the_small_commands() {
-    check("lsp|--stdio", expect!["Lsp"]);
+    check("lsp|--stdio", expect!["Lsp { assistant: false }"]);
     check(
         "doctor|--json",
         expect!["Doctor { repair: false, repairs: false, scope: Scope { cwd: None, json: true } }"],
@@ -121,6 +121,49 @@ fn the_small_commands() {
         ["--help", "-h", "help", "ask|--help", "chat|-h", "sessions|-h", "doctor|-h", "debug|-h", "lsp|-h"]
     {
         check(help, expect!["prints: reverie — an agent that lives in your editor and remembers"]);
+    }
+}
+
+#[test]
+fn a_dream_is_begun_looked_at_and_taken_back() {
+    check(
+        "dream",
+        expect![
+            "Dream { what: Start { dry_run: false, model: None }, scope: Scope { cwd: None, json: false } }"
+        ],
+    );
+    check(
+        "dream|--dry-run|--model|opus|--json|--cwd|/x",
+        expect![[
+            r#"Dream { what: Start { dry_run: true, model: Some("opus") }, scope: Scope { cwd: Some("/x"), json: true } }"#
+        ]],
+    );
+    check("dream|status", expect!["Dream { what: Status, scope: Scope { cwd: None, json: false } }"]);
+    check(
+        "dream|report|7",
+        expect![[r#"Dream { what: Report { id: Some("7") }, scope: Scope { cwd: None, json: false } }"#]],
+    );
+    check(
+        "dream|undo",
+        expect!["Dream { what: Undo { id: None }, scope: Scope { cwd: None, json: false } }"],
+    );
+    check("dream|undo|--dry-run", expect!["error: 'dream undo' takes neither --dry-run nor --model"]);
+    check("dream|report|a|b", expect!["error: 'dream report' takes no more than one dream"]);
+    check("dream|on", expect!["error: there is no command 'dream on'"]);
+    check("dream|-h", expect!["prints: reverie — an agent that lives in your editor and remembers"]);
+}
+
+#[test]
+fn an_assistant_keeps_a_log() {
+    check("lsp|--assistant|--stdio", expect!["Lsp { assistant: true }"]);
+    for command in ["chat|--assistant", "ask|x|--assistant"] {
+        let arguments = std::iter::once("reverie").chain(command.split('|')).map(OsString::from);
+        let assistant = match parse(arguments) {
+            Ok(Command::Chat(options)) => options.assistant,
+            Ok(Command::Ask(options)) => options.session.assistant,
+            other => panic!("{other:?}"),
+        };
+        assert!(assistant, "{command}");
     }
 }
 

@@ -32,6 +32,7 @@ impl Freed {
             Event::Staged { .. }
             | Event::Summarised { .. }
             | Event::Notes { .. }
+            | Event::Extracted { .. }
             | Event::Skill { .. }
             | Event::Compacted(_)
             | Event::Remark => return None,

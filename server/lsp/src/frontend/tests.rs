@@ -28,6 +28,8 @@ impl Bench {
                 editor_diagnostics: rich,
                 editor_symbols: rich,
             },
+            knows_reverie: rich,
+            shows_documents: true,
             encoding: Encoding::Utf8,
             applies_edits: true,
             versioned_edits: rich,
@@ -37,7 +39,8 @@ impl Bench {
             shows_diagnostics: rich,
         };
         let client = Arc::new(OnceLock::from(client));
-        let frontend = Arc::new(EditorFrontend { outbound, client, documents: Arc::default() });
+        let frontend =
+            Arc::new(EditorFrontend { outbound, client, documents: Arc::default(), news: News::default() });
         Self { frontend, frames: FrameReader::new(ours) }
     }
 

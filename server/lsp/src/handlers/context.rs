@@ -139,7 +139,7 @@ struct Shown {
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        self.server.outbound().end_progress(&self.job);
+        self.server.outbound().end_progress(&self.job, None);
     }
 }
 

@@ -1,16 +1,30 @@
 //! `reverie/tasks/*`.
 
-use agent::{JobState, Task as AgentTask};
-use protocol::{Empty, ListTasksParams, ListTasksResult, StopTaskParams, Task, TaskKind, TaskState};
+use agent::{JobKind, JobState, KindReport, Task as AgentTask};
+use protocol::{
+    Background, BackgroundAccount, BackgroundKind, Empty, ListTasksParams, ListTasksResult, StopTaskParams,
+    Task, TaskKind, TaskState,
+};
 use tower_lsp::jsonrpc;
 
-use super::{error, session_id};
-use crate::server::Server;
+use super::{blocking, error, session_id};
+use crate::{
+    convert::{gate, tokens},
+    server::Server,
+};
 
 pub(super) async fn list(server: Server, params: ListTasksParams) -> jsonrpc::Result<ListTasksResult> {
     let session = params.session_id.as_deref().map(session_id).transpose()?;
-    let tasks = server.agent().tasks(session.as_ref()).map_err(error)?;
-    Ok(ListTasksResult { tasks: tasks.into_iter().map(converted).collect() })
+    let looked = move || Ok((server.agent().tasks(session.as_ref())?, server.agent().background()?));
+    let (tasks, background) = blocking(looked).await?;
+    Ok(ListTasksResult {
+        tasks: tasks.into_iter().map(task).collect(),
+        background: Background {
+            kinds: background.kinds.into_iter().map(background_kind).collect(),
+            spent_usd: background.spent_usd,
+            limit_usd: background.limit_usd,
+        },
+    })
 }
 
 pub(super) async fn stop(server: Server, params: StopTaskParams) -> jsonrpc::Result<Empty> {
@@ -18,11 +32,14 @@ pub(super) async fn stop(server: Server, params: StopTaskParams) -> jsonrpc::Res
     Ok(Empty {})
 }
 
-fn converted(task: AgentTask) -> Task {
+fn task(task: AgentTask) -> Task {
     Task {
         task_id: task.id,
-        kind: TaskKind::Shell,
-        session_id: task.session.map(|id| id.to_string()).unwrap_or_default(),
+        kind: match task.kind {
+            agent::TaskKind::Shell => TaskKind::Shell,
+            agent::TaskKind::Background(kind) => job_kind(kind),
+        },
+        session_id: task.session.map(|id| id.to_string()),
         title: task.title,
         state: match task.state {
             JobState::Running => TaskState::Running,
@@ -32,5 +49,27 @@ fn converted(task: AgentTask) -> Task {
         },
         started_at: task.started.to_string(),
         detail: task.detail,
+    }
+}
+
+fn background_kind(report: KindReport) -> BackgroundKind {
+    BackgroundKind {
+        kind: job_kind(report.kind),
+        gates: report.gates.into_iter().map(gate).collect(),
+        today: BackgroundAccount {
+            runs: report.today.runs,
+            files: report.today.files,
+            usage: tokens(&report.today.usage),
+            cost_usd: report.today.cost_usd,
+        },
+        last: report.last,
+    }
+}
+
+fn job_kind(kind: JobKind) -> TaskKind {
+    match kind {
+        JobKind::Extraction => TaskKind::Extraction,
+        JobKind::Notes => TaskKind::SessionMemory,
+        JobKind::Dream => TaskKind::Dream,
     }
 }

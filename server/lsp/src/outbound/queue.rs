@@ -18,7 +18,10 @@ use tokio::{
 };
 use tower_lsp::jsonrpc::Response;
 
-use super::{Answer, turn_progress::TurnProgress};
+use super::{
+    Answer,
+    progress::{Owner, Progress},
+};
 
 /// The pause between two flushes of one session.
 const INTERVAL: Duration = Duration::from_millis(16);
@@ -31,7 +34,7 @@ const MAX_PROGRESS: usize = 1024 * 1024;
 pub(super) struct Queue {
     ready: VecDeque<Outgoing>,
     lanes: HashMap<String, Lane>,
-    progress: TurnProgress,
+    progress: Progress,
     /// Who waits for the client's answer to which request.
     waiting: HashMap<i64, oneshot::Sender<Answer>>,
     last_request: i64,
@@ -103,6 +106,18 @@ impl Queue {
         self.push(Outgoing::Notification { method, params });
     }
 
+    /// In place of what still waits to be told of the same thing, which `key` names in the params.
+    pub(super) fn push_latest(&mut self, method: &'static str, key: &str, params: Value) {
+        let about = params.get(key).cloned();
+        self.ready.retain(|waiting| match waiting {
+            Outgoing::Notification { method: earlier, params } => {
+                *earlier != method || params.get(key) != about.as_ref()
+            }
+            _ => true,
+        });
+        self.push(Outgoing::Notification { method, params });
+    }
+
     pub(super) fn push_request(
         &mut self,
         session: Option<&str>,
@@ -169,24 +184,35 @@ impl Queue {
         self.push(Outgoing::Notification { method: "$/progress", params });
     }
 
-    pub(super) fn end_progress(&mut self, job: &str) {
-        if let Some(params) = self.progress.end(job) {
+    /// What it is at.
+    pub(super) fn report_progress(&mut self, id: &str, message: &str) {
+        if let Some(params) = self.progress.report(id, message) {
             self.push(Outgoing::Notification { method: "$/progress", params });
         }
     }
 
-    pub(super) fn offer_progress(&mut self, session: &str, turn: &str) -> Value {
-        self.progress.offer(session, turn)
-    }
-
-    pub(super) fn progress_answered(&mut self, turn: &str, accepted: bool) {
-        for params in self.progress.answered(turn, accepted) {
+    pub(super) fn end_progress(&mut self, id: &str, message: Option<String>) {
+        if let Some(params) = self.progress.end(id, message) {
             self.push(Outgoing::Notification { method: "$/progress", params });
         }
     }
 
-    pub(super) fn session_of_progress(&self, token: &Value) -> Option<String> {
-        self.progress.session_of(token)
+    pub(super) fn offer_turn(&mut self, session: &str, turn: &str) -> Value {
+        self.progress.offer_turn(session, turn)
+    }
+
+    pub(super) fn offer_job(&mut self, job: &str, title: &str) -> Value {
+        self.progress.offer_job(job, title)
+    }
+
+    pub(super) fn progress_answered(&mut self, id: &str, accepted: bool) {
+        for params in self.progress.answered(id, accepted) {
+            self.push(Outgoing::Notification { method: "$/progress", params });
+        }
+    }
+
+    pub(super) fn owner_of_progress(&self, token: &Value) -> Option<Owner> {
+        self.progress.owner_of(token)
     }
 
     pub(super) fn close(&mut self, now: Instant) {
@@ -242,6 +268,12 @@ impl Queue {
     pub(super) fn flush_now(&mut self, session: &str, now: Instant) {
         if self.holds == 0 {
             self.flush(session, now);
+        }
+    }
+
+    pub(super) fn flush_all_now(&mut self, now: Instant) {
+        if self.holds == 0 {
+            self.flush_where(now, |_lane| true);
         }
     }
 

@@ -228,9 +228,9 @@ async fn a_token_that_the_client_does_not_answer_is_refused() {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     tokio::spawn(outbound.clone().write_to(theirs));
     let mut frames = FrameReader::new(ours);
-    outbound.offer_progress("s", "1");
+    outbound.offer_turn("s", "1");
     let token = json!("reverie/turn/1");
-    assert_eq!(outbound.session_of_progress(&token).as_deref(), Some("s"));
+    assert_eq!(outbound.owner_of_progress(&token), Some(Owner::Session("s".to_owned())));
     outbound.update("s", Some("1".to_owned()), turn_end());
     let mut methods = Vec::new();
     for _ in 0..3 {
@@ -240,7 +240,7 @@ async fn a_token_that_the_client_does_not_answer_is_refused() {
     }
     assert_eq!(methods, ["window/workDoneProgress/create", "reverie/session/update", "$/cancelRequest"]);
     tokio::task::yield_now().await;
-    assert_eq!(outbound.session_of_progress(&token), None);
+    assert_eq!(outbound.owner_of_progress(&token), None);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_slot_is_given_back_when_its_answer_is_taken() {
 fn a_turn_is_shown_under_the_clients_token() {
     let mut bench = Bench::new();
     bench.queue.begin_progress("s", "1", json!("mine"));
-    assert_eq!(bench.queue.session_of_progress(&json!("mine")).as_deref(), Some("s"));
+    assert_eq!(bench.queue.owner_of_progress(&json!("mine")), Some(Owner::Session("s".to_owned())));
     bench.push(tool_start("Grep"));
     bench.push(turn_end());
     bench.check(expect![[r#"
@@ -269,32 +269,63 @@ fn a_turn_is_shown_under_the_clients_token() {
         progress {"token":"mine","value":{"kind":"report","message":"Grep"}}
         1 {"kind":"turnEnd","stopReason":"endTurn","usage":{"inputTokens":0,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0}}
         progress {"token":"mine","value":{"kind":"end"}}"#]]);
-    assert_eq!(bench.queue.session_of_progress(&json!("mine")), None);
+    assert_eq!(bench.queue.owner_of_progress(&json!("mine")), None);
 }
 
 #[test]
 fn an_offered_token_is_used_once_it_is_accepted() {
     let mut bench = Bench::new();
-    let token = bench.queue.offer_progress("s", "1");
+    let token = bench.queue.offer_turn("s", "1");
     bench.push(tool_start("Grep"));
     bench.take();
     bench.queue.progress_answered("1", true);
     bench.check(expect![[
         r#"progress {"token":"reverie/turn/1","value":{"kind":"begin","title":"Reverie","cancellable":true,"message":"Grep"}}"#
     ]]);
-    assert_eq!(bench.queue.session_of_progress(&token).as_deref(), Some("s"));
+    assert_eq!(bench.queue.owner_of_progress(&token), Some(Owner::Session("s".to_owned())));
     // A turn that ends before the client has answered is begun and ended.
-    bench.queue.offer_progress("s", "2");
+    bench.queue.offer_turn("s", "2");
     bench.queue.push_update("s", Some("2".to_owned()), turn_end());
     bench.take();
     bench.queue.progress_answered("2", true);
     assert_eq!(bench.take().len(), 2);
     // One that the client refuses is not shown.
-    bench.queue.offer_progress("s", "3");
+    bench.queue.offer_turn("s", "3");
     bench.queue.progress_answered("3", false);
     bench.push(tool_start("Grep"));
     bench.after(16);
     assert_eq!(bench.take().len(), 2, "the tool of turn 1, shown and reported");
+}
+
+#[test]
+fn a_job_is_shown_from_its_title_to_its_last_word() {
+    let mut bench = Bench::new();
+    let token = bench.queue.offer_job("7", "Remembering");
+    bench.queue.report_progress("7", "reading");
+    bench.queue.progress_answered("7", true);
+    assert_eq!(bench.queue.owner_of_progress(&token), Some(Owner::Job("7".to_owned())));
+    bench.queue.report_progress("7", "writing");
+    bench.queue.end_progress("7", Some("Remembered: Deploys".to_owned()));
+    bench.queue.report_progress("7", "too late");
+    bench.check(expect![[r#"
+        progress {"token":"reverie/job/7","value":{"kind":"begin","title":"Remembering","cancellable":true,"message":"reading"}}
+        progress {"token":"reverie/job/7","value":{"kind":"report","message":"writing"}}
+        progress {"token":"reverie/job/7","value":{"kind":"end","message":"Remembered: Deploys"}}"#]]);
+    assert_eq!(bench.queue.owner_of_progress(&token), None);
+}
+
+#[test]
+fn of_what_nobody_has_read_only_the_newest_is_told() {
+    let mut bench = Bench::new();
+    for (dream, rounds) in [("a", 1), ("b", 1), ("a", 2), ("a", 3)] {
+        bench.queue.push_latest("dream", "dreamId", json!({ "dreamId": dream, "rounds": rounds }));
+    }
+    bench.queue.push_notification("other", json!({ "dreamId": "a" }));
+    let told: Vec<String> = bench.take().iter().map(|message| message["params"].to_string()).collect();
+    assert_eq!(
+        told,
+        [r#"{"dreamId":"b","rounds":1}"#, r#"{"dreamId":"a","rounds":3}"#, r#"{"dreamId":"a"}"#]
+    );
 }
 
 #[test]

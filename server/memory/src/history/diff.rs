@@ -11,7 +11,7 @@ const LARGEST: usize = 20_000;
 const CONTEXT_LINES: usize = 3;
 
 /// The unified diff; no file is `/dev/null`, as git writes it.
-pub(super) fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
+pub(crate) fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> String {
     let name = |side: Option<&[u8]>| if side.is_some() { path } else { "/dev/null" };
     let (old, new) = (
         String::from_utf8_lossy(before.unwrap_or_default()),

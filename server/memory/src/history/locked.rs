@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -20,15 +18,13 @@ use super::{
     Author, By, CLOSED, Change, ContentId, FOLDER, LARGEST_FILE, MOST_CHANGES, MOST_FILES, is_markdown,
     is_tracked,
 };
+use crate::guard::wait_for;
 
 mod limits;
 
 pub(super) use self::limits::Limits;
 
 const LOCK: &str = "lock";
-/// Others hold the lock for some milliseconds; who waits longer than ten seconds waits for someone who hangs.
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
-const LOCK_ATTEMPTS: usize = 2_000;
 /// With more contents than this to sync, one sync of the file system is cheaper.
 const SYNC_EACH: usize = 16;
 /// Of an observed change nobody knows more.
@@ -63,7 +59,7 @@ impl Locked {
     pub(super) fn open(dir: &Path, now: Timestamp, limits: Limits) -> io::Result<Self> {
         let beneath = Beneath::open(dir)?;
         let folder = beneath.create_private(FOLDER)?;
-        let lock = wait_for(folder.open_log(LOCK)?)?;
+        let lock = wait_for(folder.open_log(LOCK)?, "the memory history is held by another server")?;
         let log = log::read(&folder)?;
         let known = Known::read(&folder, &log)?;
         Ok(Self { dir: dir.to_owned(), beneath, folder, log, known, now, limits, contents: 0, _lock: lock })
@@ -253,17 +249,6 @@ fn observed(author: &Author, path: &str, before: Option<ContentId>, after: Optio
 
 fn cut(text: &str, characters: usize) -> String {
     text.chars().take(characters).collect()
-}
-
-fn wait_for(lock: File) -> io::Result<File> {
-    for _ in 0..LOCK_ATTEMPTS {
-        match lock.try_lock() {
-            Ok(()) => return Ok(lock),
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "the memory history is held by another server"))
 }
 
 /// A UUID of version 7 that is greater than all before it, whatever the clock does. What is random in others is made

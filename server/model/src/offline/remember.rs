@@ -103,9 +103,9 @@ fn text_of(call: &Call) -> String {
     numbered_lines(call).into_iter().map(|(_, text)| text + "\n").collect()
 }
 
-/// Adds a line at the end: by an edit of the last line that occurs once, because what Read shows of a large
+/// Adds lines at the end: by an edit of the last line that occurs once, because what Read shows of a large
 /// file may be cut and must not be written back.
-fn index_call(path: &str, before: &str, line: &str) -> ToolCall {
+pub(super) fn index_call(path: &str, before: &str, line: &str) -> ToolCall {
     let unique =
         before.lines().rev().find(|last| !last.trim().is_empty() && before.matches(last).count() == 1);
     match unique {

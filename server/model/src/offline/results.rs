@@ -55,6 +55,27 @@ pub(super) fn numbered_lines(call: &Call) -> Vec<(usize, String)> {
     call.output.lines().filter_map(numbered_line).collect()
 }
 
+/// The file that a Read has shown, if it has shown all of it.
+pub(super) fn whole_text(call: &Call) -> Option<String> {
+    if call.failed {
+        return None;
+    }
+    let mut text = String::new();
+    let mut is_empty = false;
+    for line in call.output.lines() {
+        match numbered_line(line) {
+            Some((_, content)) if content.ends_with("… [line cut]") => return None,
+            Some((_, content)) => {
+                text.push_str(&content);
+                text.push('\n');
+            }
+            None if line.contains("goes on") => return None,
+            None => is_empty |= line.ends_with("exists but is empty)"),
+        }
+    }
+    (is_empty || !text.is_empty()).then_some(text)
+}
+
 fn numbered_line(line: &str) -> Option<(usize, String)> {
     let trimmed = line.trim_start();
     let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
@@ -123,5 +144,14 @@ mod tests {
     fn numbered_lines_lose_their_numbers() {
         let lines = numbered_lines(&call("     1→# Title\n     2→\n    30\tx = 1\nnote: 5 more lines"));
         assert_eq!(lines, [(1, "# Title".to_owned()), (2, String::new()), (30, "x = 1".to_owned())]);
+    }
+
+    #[test]
+    fn what_was_not_shown_whole_is_not_known() {
+        assert_eq!(whole_text(&call("     1→a\n     2→\n")).as_deref(), Some("a\n\n"));
+        assert_eq!(whole_text(&call("(a.md exists but is empty)")).as_deref(), Some(""));
+        assert_eq!(whole_text(&call("     1→a\n(lines 1 to 1 of 9; the file goes on, read it)")), None);
+        assert_eq!(whole_text(&call("     1→aaa… [line cut]\n(1 long line was cut)")), None);
+        assert_eq!(whole_text(&call("(nothing has changed: look there)")), None);
     }
 }

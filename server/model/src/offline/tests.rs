@@ -13,23 +13,25 @@ const TOOLS: [&str; 10] =
     ["Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "Bash", "BashOutput", "TodoWrite", "AskUser"];
 
 /// Files as one text with `//- path` headers, and just enough of each tool.
-struct Folder {
-    files: BTreeMap<String, String>,
-    messages: Vec<RequestMessage>,
-    log: String,
+pub(super) struct Folder {
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) messages: Vec<RequestMessage>,
+    pub(super) log: String,
+    source: QuerySource,
 }
 
 impl Folder {
-    fn new(files: &str) -> Self {
+    pub(super) fn new(files: &str) -> Self {
         let files = files.split("//- ").skip(1).filter_map(|file| file.split_once('\n'));
         Self {
             files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect(),
             messages: Vec::new(),
             log: String::new(),
+            source: QuerySource::Main,
         }
     }
 
-    fn request(&self) -> Request {
+    pub(super) fn request(&self) -> Request {
         let system = "You are an agent.\nWorking directory: /w\nMemory directory: /m/memory/\n";
         let tool = |name: &&str| ToolDefinition {
             name: (*name).to_owned(),
@@ -43,14 +45,14 @@ impl Folder {
             messages: self.messages.clone(),
             max_tokens: 8_000,
             output_schema: None,
-            source: QuerySource::Main,
+            source: self.source.clone(),
             shared: None,
             context_edits: ContextEdits::default(),
         }
     }
 
     /// One turn: what was called, what came back, what was said.
-    fn ask(&mut self, question: &str) -> &mut Self {
+    pub(super) fn ask(&mut self, question: &str) -> &mut Self {
         self.ask_with(question, &[])
     }
 
@@ -65,7 +67,34 @@ impl Folder {
         }
         self.log.push_str(&format!("> {question}\n"));
         self.messages.push(RequestMessage { role: Role::User, content });
-        for _ in 0..6 {
+        self.go_on()
+    }
+
+    /// A fork of the conversation: it works on the files, and the conversation stays as it is.
+    pub(super) fn fork(&mut self, source: QuerySource, directive: &str) -> &mut Self {
+        let messages = self.messages.clone();
+        self.messages.push(RequestMessage { role: Role::User, content: vec![Block::text(directive)] });
+        self.source = source;
+        self.go_on();
+        self.source = QuerySource::Main;
+        self.messages = messages;
+        self
+    }
+
+    /// What somebody said, without an answer being asked for.
+    pub(super) fn say(&mut self, role: Role, text: &str) -> &mut Self {
+        self.messages.push(RequestMessage { role, content: vec![Block::text(text)] });
+        self
+    }
+
+    /// The files of a folder, as one text.
+    pub(super) fn tree(&self, folder: &str) -> String {
+        let files = self.files.iter().filter(|(path, _)| path.starts_with(folder));
+        files.map(|(path, text)| format!("//- {path}\n{text}")).collect()
+    }
+
+    fn go_on(&mut self) -> &mut Self {
+        for _ in 0..12 {
             let content = blocks(&respond(&self.request()));
             self.messages.push(RequestMessage { role: Role::Assistant, content: content.clone() });
             let mut results = Vec::new();
@@ -92,7 +121,7 @@ impl Folder {
         panic!("never ended:\n{}", self.log);
     }
 
-    fn check(&self, expected: Expect) {
+    pub(super) fn check(&self, expected: Expect) {
         expected.assert_eq(&self.log.replace(&format!("{}\n\n", answer::INTRODUCTION), "(introduction)\n"));
     }
 
@@ -143,12 +172,14 @@ impl Folder {
                 Ok(found)
             }
             "Bash" => {
-                match text("command").strip_prefix("rm -- '").and_then(|path| path.strip_suffix('\'')) {
-                    Some(path) => {
-                        self.files.remove(path).map(|_| String::new()).ok_or("no such file".to_owned())
-                    }
-                    None => Err("the user denied this call".to_owned()),
+                let command = text("command");
+                let Some(paths) = command.strip_prefix("rm ") else {
+                    return Err("the user denied this call".to_owned());
+                };
+                for path in paths.trim_start_matches("-- ").split(' ') {
+                    self.files.remove(path.trim_matches('\'')).ok_or("no such file")?;
                 }
+                Ok(String::new())
             }
             _ => Ok("done".to_owned()),
         }

@@ -579,3 +579,40 @@ fn without_a_user_no_walk_follows_links() {
         assert!(judge_by(command, Programs::Few).is_ok(), "{command}");
     }
 }
+
+#[test]
+fn removals_are_rm_and_nothing_else() {
+    let names = |line: &str| super::removals(line).map(|names| names.join(" "));
+    assert_eq!(names("rm /m/a.md").as_deref(), Some("/m/a.md"));
+    assert_eq!(
+        names("rm -f '/m/a b.md' /m/c.md && rm -- /m/d.md").as_deref(),
+        Some("/m/a b.md /m/c.md /m/d.md")
+    );
+    assert_eq!(names("rm /m/a.md 2>/dev/null; rm /m/b.md").as_deref(), Some("/m/a.md /m/b.md"));
+    for line in [
+        "rm -r /m",
+        "rm -rf /m/a.md",
+        "rm /m/*.md",
+        "rm",
+        "rm -f",
+        "rm /m/a.md | cat",
+        "rm /m/a.md || true",
+        "rm $(ls)",
+        "rm $HOME/a.md",
+        "ls; rm /m/a.md",
+        "sudo rm /m/a.md",
+        "rm /m/a.md > /m/b.md",
+        "rm /m/a.md &",
+        "X=1 rm /m/a.md",
+        "rm --no-preserve-root /",
+        "rm `ls`",
+        "rm /m/{a,b}.md",
+        "rm ~/a.md",
+        "rm < /m/a.md",
+        "xargs rm /m/a.md",
+        "/bin/rm /m/a.md",
+        "rm\n-r /m",
+    ] {
+        assert_eq!(names(line), None, "{line}");
+    }
+}

@@ -78,11 +78,23 @@ fn parameters_that_are_left_out_keep_their_defaults() {
         "unknown": [1],
     }))
     .unwrap();
-    assert_eq!(features.dream, Some(Dream { min_hours: 2, min_sessions: 5 }));
+    assert_eq!(features.dream, Some(Dream { min_hours: 2, ..Dream::default() }));
     assert_eq!(features.microcompact_time, Some(MicrocompactTime::default()));
     assert_eq!(features.tool_result_limits.get("Bash"), Some(&30_000));
     assert_eq!(features.recall_model, RecallModel::Model("claude-haiku-4-5".to_owned()));
     assert_eq!(features.extraction_every_n, 3);
+}
+
+#[test]
+fn a_dream_may_come_at_idle_or_at_a_time() {
+    let given = json!({"dream": {"idleMinutes": 0, "at": "03:30"}});
+    let features = read(given).unwrap();
+    let dream = features.dream.unwrap();
+    let at = dream.at.map(|at| (at.hour(), at.minute()));
+    assert_eq!((dream.idle_minutes, at), (Some(0), Some((3, 30))));
+    assert_eq!(read(Value::Object(features.listed())), Ok(features));
+    assert!(read(json!({"dream": {"at": "25:00"}})).is_err());
+    assert!(read(json!({"dream": {"idleMinutes": -1}})).is_err());
 }
 
 #[test]

@@ -596,7 +596,7 @@ fn the_schema_describes_the_file() {
                       "$ref": "#/$defs/Dream"
                     }
                   ],
-                  "description": "Between sessions memories are put in order, after so many hours and sessions.",
+                  "description": "Between sessions memories are put in order: after so many hours and sessions, and if set at idle or at a time.",
                   "default": {
                     "minHours": 24,
                     "minSessions": 5
@@ -660,6 +660,23 @@ fn the_schema_describes_the_file() {
                   "minimum": 1,
                   "description": "Sessions since the last time.",
                   "default": 5
+                },
+                "idleMinutes": {
+                  "type": [
+                    "integer",
+                    "null"
+                  ],
+                  "format": "uint32",
+                  "minimum": 0,
+                  "description": "Also when nothing has run for so many minutes."
+                },
+                "at": {
+                  "type": [
+                    "string",
+                    "null"
+                  ],
+                  "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+                  "description": "Also each night at this time, by the clock on the wall: `\"03:30\"`."
                 }
               },
               "description": "When to dream."

@@ -12,7 +12,7 @@ fn switches_are_checked_at_their_place_and_listed_with_their_defaults() {
 {"reverie": {"features": {
     "recall": "yes",
     "Snip": true,
-    "dream": {"minHours": 0, "minSessions": 3, "minhours": 2},
+    "dream": {"minHours": 0, "minSessions": 3, "minhours": 2, "idleMinutes": -1, "at": "25:00"},
     "toolResultLimits": {"Bash": 1000, "Read": -1},
     "recallModel": 5,
     "extractionEveryN": 2.5,
@@ -40,6 +40,8 @@ fn switches_are_checked_at_their_place_and_listed_with_their_defaults() {
             sandbox.network = false (default)
             ! home/.claude/settings.json:1:14-19 reverie.features.recall: expected true or false, not "yes"
             ! home/.claude/settings.json:3:26-27 reverie.features.dream.minHours: must be more than 0
+            ! home/.claude/settings.json:3:77-79 reverie.features.dream.idleMinutes: invalid value: integer `-1`, expected u32
+            ! home/.claude/settings.json:3:87-94 reverie.features.dream.at: expected a time such as "03:30"
             ! home/.claude/settings.json:4:47-49 reverie.features.toolResultLimits.Read: expected a number from 1 on, not -1
             ! home/.claude/settings.json:5:19-20 reverie.features.recallModel: expected "auto", "local" or a model, not 5
             ! home/.claude/settings.json:6:24-27 reverie.features.extractionEveryN: expected a number from 1 on, not 2.5

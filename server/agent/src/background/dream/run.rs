@@ -1,0 +1,450 @@
+//! One dream, from its fork to its report.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use conversation::{Body, Message, ResultContent};
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+use memory::{
+    directive,
+    dream_lock::Hold,
+    history::{Author, By, History, Target},
+    lint::{self, LintContext},
+    scan,
+};
+use model::QuerySource;
+use settings::directories;
+
+use super::{
+    super::{
+        DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound, JobKind, JobState,
+        News, blocking,
+        jobs::Running,
+        memory_tools::{MemoryTools, Origin},
+    },
+    Trigger, report,
+};
+use crate::{
+    fork::{Fork, ForkError, ForkTools, Spent},
+    memories::Memories,
+    opening, query_loop,
+    session::Session,
+    shared::Shared,
+    tool_round::Call,
+};
+
+/// Many memories are read and written in few rounds; whoever needs more goes in circles.
+const ROUNDS: u32 = 40;
+const OUTPUT_TOKENS: u64 = 16_000;
+/// "The last 30 kept."
+const KEPT_ROUNDS: usize = 30;
+/// What is shown of what it says.
+const SHOWN_CHARS: usize = 300;
+
+pub(super) struct Dream {
+    pub shared: Arc<Shared>,
+    /// Whose conversation it starts from.
+    pub session: Arc<Session>,
+    pub memories: Arc<Memories>,
+    /// `None` where nothing will be written.
+    pub hold: Option<Hold>,
+    pub trigger: Trigger,
+    pub dry_run: bool,
+    /// The sessions since the last dream.
+    pub since: Vec<String>,
+}
+
+/// What came of it, before it is reported.
+pub(super) struct Came {
+    pub status: DreamOutcome,
+    /// What the agent said at its end, or what went wrong.
+    pub words: String,
+    pub changes: Vec<DreamChange>,
+    /// Left alone, and why.
+    pub kept: Vec<(String, String)>,
+}
+
+impl Came {
+    fn to_nothing(status: DreamOutcome, words: impl Into<String>) -> Self {
+        Self { status, words: words.into(), changes: Vec::new(), kept: Vec::new() }
+    }
+}
+
+pub(super) async fn run(dream: Dream, job: Running) {
+    let (shared, id) = (Arc::clone(&dream.shared), job.id.clone());
+    let told = Arc::new(Told::new(&shared, &id));
+    let telling = Arc::clone(&told);
+    // On a task of its own: a panic ends the dream with words, and the lock goes back to what it was.
+    if let Err(error) = tokio::spawn(dream.run(job, telling)).await {
+        tracing::error!(%error, "a dream panicked");
+        told.end(DreamOutcome::Failed, "it broke off; the log has the details");
+        shared.dreams.forget(&id);
+    }
+}
+
+impl Dream {
+    async fn run(mut self, job: Running, told: Arc<Told>) {
+        let began = Timestamp::now();
+        told.tell(|_| {});
+        let hold = Arc::new(Mutex::new(self.hold.take()));
+        let spent = Mutex::new(Spent::default());
+        let came = match self.fork(&job, &told, &hold, &spent).await {
+            Ok((tools, said)) => self.finish(&job.id, tools, said, &hold).await,
+            Err(ForkError::Cancelled) => {
+                Came::to_nothing(DreamOutcome::Killed, "It was stopped; nothing was changed.")
+            }
+            Err(error) => {
+                Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {error}"))
+            }
+        };
+        // Unless it has ended well: the time of the last dream is what it was.
+        let held = hold.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(hold) = held {
+            tokio::task::spawn_blocking(move || hold.release());
+        }
+        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tell(job, &told, came, spent, began).await;
+    }
+
+    async fn fork(
+        &self,
+        job: &Running,
+        told: &Arc<Told>,
+        hold: &Arc<Mutex<Option<Hold>>>,
+        spent: &Mutex<Spent>,
+    ) -> Result<(Arc<MemoryTools>, String), ForkError> {
+        self.shared.faults.reach("dream");
+        let settings = self.shared.settings(&self.session.cwd).settings;
+        let opening = job.cancel.run_until_cancelled(opening::current(&self.session, &settings)).await;
+        let opening = opening.ok_or(ForkError::Cancelled)?.map_err(ForkError::Model)?;
+        let today = jiff::Zoned::now().date();
+        let (session, memories) = (Arc::clone(&self.session), Arc::clone(&self.memories));
+        let (toolbox, cancel, since) = (opening.toolbox.clone(), job.cancel.clone(), self.since.clone());
+        let prepared = blocking(move || {
+            let directory = memories.directory().to_owned();
+            let context = LintContext { roots: session.shared.workspace.roots(), ..LintContext::default() };
+            let directive = directive::Dream {
+                directory: &directory,
+                transcripts: &directories::related_project_dirs(&session.shared.environment, &session.cwd),
+                today,
+                sessions: &since,
+                memories: &memories.store.memories(),
+                findings: &lint::lint(&directory, &context).unwrap_or_default(),
+                logs: &scan::logs(&directory),
+                has_team: directory.join("team").is_dir(),
+            }
+            .text();
+            let origin = Origin { created: today, source: None };
+            Ok((MemoryTools::new(&session, memories, &toolbox, cancel, origin)?, directive))
+        });
+        let (tools, directive) = prepared.await.map_err(ForkError::Stopped)?;
+        let tools = Arc::new(tools);
+        let thread = settled(&self.session.state().thread);
+        let dreamer =
+            Dreamer { tools: Arc::clone(&tools), told: Arc::clone(told), hold: Arc::clone(hold), job };
+        let fork = Fork {
+            session: &self.session,
+            opening: &opening,
+            messages: query_loop::messages(&self.session, &opening, &thread),
+            directive,
+            tools: &dreamer,
+            rounds: ROUNDS,
+            max_tokens: OUTPUT_TOKENS,
+            source: QuerySource::Dream,
+            spent: Some(spent),
+            cancel: &job.cancel,
+        };
+        let ended = fork.run().await?;
+        Ok((tools, ended.text))
+    }
+
+    /// Makes the changes, unless they would do harm or are only to be seen.
+    async fn finish(
+        &self,
+        id: &str,
+        tools: Arc<MemoryTools>,
+        said: String,
+        hold: &Arc<Mutex<Option<Hold>>>,
+    ) -> Came {
+        let (id, hold, directory) = (id.to_owned(), Arc::clone(hold), self.memories.directory().to_owned());
+        let dry_run = self.dry_run;
+        let finished = blocking(move || {
+            if dry_run {
+                let changes = planned(&tools, &said, &directory);
+                return Ok(Came { status: DreamOutcome::Completed, words: said, changes, kept: Vec::new() });
+            }
+            if let Some(why) = tools.desk().objection()? {
+                let changes = planned(&tools, &said, &directory);
+                let words = format!("It was rolled back, because {why}. Nothing was changed.\n\n{said}");
+                return Ok(Came { status: DreamOutcome::Failed, words, changes, kept: Vec::new() });
+            }
+            let mut hold = hold.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(committed(&id, &tools, said, &mut hold, &directory))
+        });
+        finished.await.unwrap_or_else(|why| {
+            Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {why}"))
+        })
+    }
+
+    async fn tell(self, job: Running, told: &Told, came: Came, spent: Spent, began: Timestamp) {
+        let Came { status, .. } = came;
+        let (count, words) = (came.changes.len(), report::headline(&came, self.dry_run));
+        let mut made = DreamReport {
+            dream: job.id.clone(),
+            status,
+            dry_run: self.dry_run,
+            trigger: self.trigger.as_str().to_owned(),
+            began,
+            ended: Timestamp::now(),
+            path: None,
+            text: String::new(),
+            changes: came.changes.clone(),
+            usage: spent.usage,
+            cost_usd: spent.cost_usd,
+        };
+        made.text = report::text(&made, &came, &words);
+        if !self.dry_run {
+            let (directory, report) = (self.memories.directory().to_owned(), made.clone());
+            match blocking(move || report::save(&directory, &report)).await {
+                Ok(path) => made.path = Some(path),
+                Err(why) => tracing::warn!(why, "the report of a dream could not be written"),
+            }
+        }
+        self.memories.store.mark_stale();
+        if !self.dry_run && status == DreamOutcome::Completed {
+            self.tell_changes(&job.id).await;
+        }
+        let written = if self.dry_run || status != DreamOutcome::Completed { 0 } else { count };
+        super::super::account(&self.shared, JobKind::Dream, spent, written);
+        let is_news = status == DreamOutcome::Failed || written > 0;
+        if is_news && !self.dry_run {
+            self.shared.frontend.news(News {
+                kind: JobKind::Dream,
+                session: (!self.session.is_ephemeral).then(|| self.session.id.clone()),
+                text: words.clone(),
+                view: made.path.clone(),
+                undo: (written > 0).then(|| job.id.clone()),
+            });
+        }
+        let went_wrong = status == DreamOutcome::Failed;
+        self.shared.dreams.ended(self.memories.directory(), went_wrong, made);
+        told.end(status, &words);
+        let state = match status {
+            DreamOutcome::Running | DreamOutcome::Completed => JobState::Completed,
+            DreamOutcome::Failed => JobState::Failed,
+            DreamOutcome::Killed => JobState::Killed,
+        };
+        job.end(state, Some(words));
+    }
+
+    /// As any other change of a memory.
+    async fn tell_changes(&self, id: &str) {
+        let (memories, frontend, id) =
+            (Arc::clone(&self.memories), Arc::clone(&self.shared.frontend), id.to_owned());
+        let told = blocking(move || {
+            let all = History::open(memories.directory())?.changes(None, usize::MAX)?;
+            let own = all.into_iter().filter(|change| change.group.as_deref() == Some(&*id)).collect();
+            memories.tell(&*frontend, None, Ok(own));
+            Ok(())
+        });
+        if let Err(why) = told.await {
+            tracing::warn!(why, "what a dream changed could not be told");
+        }
+    }
+}
+
+/// Under the lock; whoever has lost it meanwhile writes nothing more.
+fn committed(
+    id: &str,
+    tools: &MemoryTools,
+    said: String,
+    hold: &mut Option<Hold>,
+    directory: &std::path::Path,
+) -> Came {
+    let lost = AtomicBool::new(false);
+    let fence = || match hold.as_ref().map(Hold::check) {
+        Some(Ok(())) => Ok(()),
+        Some(Err(error)) => {
+            lost.store(true, Ordering::Relaxed);
+            Err(std::io::Error::other(error))
+        }
+        None => Err(std::io::Error::other("nobody holds the dream lock")),
+    };
+    let author =
+        |path: &str| Author { group: Some(id.to_owned()), ..Author::new(By::Dream, why(path, &said)) };
+    let made = tools.commit(author, fence);
+    if let Some(error) = made.error {
+        if !lost.load(Ordering::Relaxed) && !made.changes.is_empty() {
+            let author = Author::new(By::Dream, "the dream could not be finished and was rolled back");
+            let undone = History::open(directory)
+                .map_err(Into::into)
+                .and_then(|history| history.undo(&Target::Group(id.to_owned()), &author));
+            if let Err(error) = undone {
+                tracing::error!(%error, "a dream could not be rolled back");
+            }
+        }
+        return Came::to_nothing(
+            DreamOutcome::Failed,
+            format!("It could not be finished and was rolled back: {error}"),
+        );
+    }
+    if let Some(hold) = hold.take()
+        && let Err(error) = hold.complete()
+    {
+        tracing::warn!(%error, "the time of the dream could not be written down");
+    }
+    let history = History::open(directory).ok();
+    let changes = made.changes.iter().map(|change| DreamChange {
+        change: Some(change.id.clone()),
+        path: directory.join(&change.path),
+        why: change.why.clone(),
+        diff: history.as_ref().map(|history| history.diff(change)).unwrap_or_default(),
+    });
+    Came { status: DreamOutcome::Completed, changes: changes.collect(), kept: made.kept, words: said }
+}
+
+/// What is on the desk.
+fn planned(tools: &MemoryTools, said: &str, directory: &std::path::Path) -> Vec<DreamChange> {
+    let desk = tools.desk();
+    let changes = desk.drafts().map(|(path, draft)| DreamChange {
+        change: None,
+        path: directory.join(path),
+        why: why(path, said),
+        diff: draft.diff(path),
+    });
+    changes.collect()
+}
+
+/// What the agent says of a file, if it says something.
+fn why(path: &str, said: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let line = said.lines().find(|line| line.contains(name)).unwrap_or_default();
+    let line = line.trim().trim_start_matches(['-', '*', ' ']);
+    if line.is_empty() { "a dream put it in order".to_owned() } else { format!("a dream: {line}") }
+}
+
+/// The conversation up to where nothing is unanswered: somebody may be at work in it.
+fn settled(thread: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let is_answer = |message: &Arc<Message>| {
+        matches!(&message.body, Body::Assistant { content, .. }
+            if !content.iter().any(|block| matches!(block, conversation::Block::ToolUse { .. })))
+    };
+    let end = thread.iter().rposition(is_answer).map_or(0, |last| last + 1);
+    thread.get(..end).unwrap_or_default().to_vec()
+}
+
+/// What the dream's agent may call, and who hears of it.
+struct Dreamer<'a> {
+    tools: Arc<MemoryTools>,
+    told: Arc<Told>,
+    hold: Arc<Mutex<Option<Hold>>>,
+    job: &'a Running,
+}
+
+impl ForkTools for Dreamer<'_> {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<ResultContent, String>> {
+        Box::pin(async move {
+            let answer = self.tools.answer(call).await;
+            let touched = self.tools.touched();
+            if !touched.is_empty() {
+                self.told.touched(touched);
+            }
+            answer
+        })
+    }
+
+    /// A heartbeat; who finds the lock lost stops.
+    fn round<'a>(&'a self, said: &'a str, calls: usize) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            self.told.round(said, calls);
+            let progress = self.told.progress();
+            let files = progress.files_touched.len();
+            self.job.report(&format!("round {}, {files} memories touched", progress.rounds));
+            let hold = Arc::clone(&self.hold);
+            blocking(move || match hold.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+                Some(hold) => hold.beat().map_err(std::io::Error::other),
+                None => Ok(()),
+            })
+            .await
+        })
+    }
+}
+
+/// How far it is, for everybody who watches.
+struct Told {
+    shared: Arc<Shared>,
+    progress: Mutex<DreamProgress>,
+}
+
+impl Told {
+    fn new(shared: &Arc<Shared>, id: &str) -> Self {
+        let progress = DreamProgress {
+            dream: id.to_owned(),
+            status: DreamOutcome::Running,
+            phase: DreamPhase::Starting,
+            rounds: 0,
+            files_touched: Vec::new(),
+            text: None,
+            latest: Vec::new(),
+        };
+        Self { shared: Arc::clone(shared), progress: Mutex::new(progress) }
+    }
+
+    fn progress(&self) -> DreamProgress {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn touched(&self, files: Vec<PathBuf>) {
+        let progress = self.progress();
+        if progress.files_touched != files || progress.phase == DreamPhase::Starting {
+            self.tell(|progress| {
+                progress.phase = DreamPhase::Updating;
+                progress.files_touched = files;
+            });
+        }
+    }
+
+    fn round(&self, said: &str, calls: usize) {
+        let text: String = said.trim().chars().take(SHOWN_CHARS).collect();
+        self.tell(|progress| {
+            progress.rounds += 1;
+            progress.text = Some(text.clone()).filter(|text| !text.is_empty());
+            progress.latest.push(DreamRound { text, tool_calls: calls });
+            if progress.latest.len() > KEPT_ROUNDS {
+                progress.latest.remove(0);
+            }
+        });
+    }
+
+    fn end(&self, status: DreamOutcome, words: &str) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        (progress.status, progress.text) = (status, Some(words.to_owned()));
+        self.shared.frontend.dream_progress(progress.clone());
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut DreamProgress)) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut progress);
+        self.shared.dreams.progressed(&progress);
+        // Under the lock: nobody hears of a later state first.
+        self.shared.frontend.dream_progress(progress.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_reason_that_names_it() {
+        let said = "Tidied up.\n- merged tabs.md into style.md: they said the same\n";
+        assert_eq!(why("tabs.md", said), "a dream: merged tabs.md into style.md: they said the same");
+        assert_eq!(why("team/other.md", said), "a dream put it in order");
+    }
+}

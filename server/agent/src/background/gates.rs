@@ -1,0 +1,45 @@
+//! What all background work depends on.
+
+use settings::Settings;
+
+use super::Gate;
+use crate::{shared::Shared, spend};
+
+impl Gate {
+    /// A switch, with its name in words.
+    pub(super) fn of(name: &'static str, open: bool, what: &str) -> Self {
+        Self { name, open, detail: format!("{what} is {}", if open { "on" } else { "off" }) }
+    }
+}
+
+pub(super) fn common(shared: &Shared, settings: &Settings) -> Vec<Gate> {
+    let environment = &shared.environment;
+    let remote = environment.switch("CLAUDE_CODE_REMOTE") == Some(true);
+    let bare = settings.is_bare(environment);
+    vec![
+        Gate::of("memory", settings.auto_memory(environment), "auto memory"),
+        Gate { name: "remote", open: !remote, detail: said(remote, "a remote session", "not remote") },
+        Gate { name: "bare", open: !bare, detail: said(bare, "bare mode", "not bare") },
+        budget(shared, settings),
+    ]
+}
+
+/// "A per-day budget for background spending."
+pub(super) fn budget(shared: &Shared, settings: &Settings) -> Gate {
+    let spent: f64 = shared.spend.background(spend::today()).values().map(|account| account.cost_usd).sum();
+    let limit = settings.budgets.background_day_usd;
+    Gate {
+        name: "budget",
+        open: limit.is_none_or(|limit| spent < limit),
+        detail: match limit {
+            Some(limit) => {
+                format!("${spent:.2} of ${limit:.2} spent today (setting budgets.backgroundDayUsd)")
+            }
+            None => format!("${spent:.2} spent today; no limit is set (setting budgets.backgroundDayUsd)"),
+        },
+    }
+}
+
+fn said(holds: bool, yes: &str, no: &str) -> String {
+    if holds { yes } else { no }.to_owned()
+}

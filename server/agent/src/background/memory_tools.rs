@@ -1,0 +1,349 @@
+//! What an agent without a user beside it may call: it looks around in the workspace and in the project's own files, and
+//! changes memories, nothing else. Whatever else it tries is denied, in words it can act on.
+//!
+//! Checked twice. Here: by what each call would touch, with the user's own denials in force and nobody to ask; changes
+//! lie on a desk ([`memory::desk`]) until they are made through a handle of the memory directory. And by walls around
+//! the process of every command, so that a mistake here does not matter.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use conversation::{Block, ResultContent};
+use futures_util::future::BoxFuture;
+use memory::{
+    desk::{Committed, Desk},
+    history::Author,
+    index, secrets, topic,
+};
+use permissions::{Access, Decision, Mode, Policy, ReadFilter, shell};
+use sandbox::Walls;
+use serde_json::Value;
+use settings::directories;
+use tokio_util::sync::CancellationToken;
+use tools::{
+    AgentHost, EditorDiagnostic, EditorSymbol, FetchPolicy, PlanAnswer, ReadState, Shell, SymbolQuery, Todos,
+    ToolContext, ToolFailure, Toolbox, propose,
+    shell::{Containment, Surroundings},
+};
+use workspace::Workspace;
+
+use crate::{memories::Memories, session::Session, tool_round::Call, turn};
+
+/// A memory is a page, not a book.
+const LARGEST_MEMORY: usize = 64 * 1024;
+/// What one result brings back, in characters.
+const LONGEST_RESULT: usize = 50_000;
+
+const ALLOWED: &str = "allowed are Read, Grep and Glob in the workspace and the project's own files, Bash for commands that \
+                       change nothing, Write and Edit of `.md` files in the memory directory, and `rm` of such files";
+
+/// Where a new memory comes from, for its frontmatter.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub created: jiff::civil::Date,
+    pub source: Option<String>,
+}
+
+pub(super) struct MemoryTools {
+    toolbox: Toolbox,
+    policy: Policy,
+    context: ToolContext,
+    memories: Arc<Memories>,
+    /// The editor's documents, which the user may be at.
+    editor: Workspace,
+    desk: Mutex<Desk>,
+    origin: Origin,
+}
+
+impl MemoryTools {
+    /// Creates the memory directory. Not on the runtime's own threads.
+    pub fn new(
+        session: &Arc<Session>,
+        memories: Arc<Memories>,
+        toolbox: &Toolbox,
+        cancel: CancellationToken,
+        origin: Origin,
+    ) -> std::io::Result<Self> {
+        crate::files::create_private_dir(memories.directory())?;
+        let policy = policy(session, memories.directory())?;
+        let editor = session.shared.workspace.clone();
+        Ok(Self {
+            toolbox: toolbox.clone(),
+            context: context(session, &policy, memories.directory(), seen_by(&editor), cancel),
+            policy,
+            desk: Mutex::new(Desk::open(memories.directory())?),
+            memories,
+            editor,
+            origin,
+        })
+    }
+
+    pub fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The memories that would change, by their absolute paths.
+    pub fn touched(&self) -> Vec<PathBuf> {
+        self.desk().drafts().map(|(path, _)| self.memories.directory().join(path)).collect()
+    }
+
+    /// Makes the changes on the desk. Not on the runtime's own threads.
+    pub fn commit(
+        &self,
+        author: impl Fn(&str) -> Author,
+        fence: impl Fn() -> std::io::Result<()>,
+    ) -> Committed {
+        let _alone = self.memories.edit();
+        self.desk().commit(author, fence)
+    }
+
+    async fn look(&self, name: &str, input: &Value) -> Result<ResultContent, String> {
+        let Some(tool) = self.toolbox.find(name) else { return Err(format!("there is no tool {name}")) };
+        let mut context = self.context.clone();
+        let access = tool.access(input, &context).map_err(|ToolFailure(words)| words)?;
+        if !matches!(access, Access::Read { .. } | Access::Command { judged: Some(_), .. }) {
+            return Err(format!("not allowed here: the command may change something; {ALLOWED}"));
+        }
+        if let Access::Read { path } = &access
+            && self.is_gone(path)
+        {
+            return Err(format!("{} was removed by you", path.display()));
+        }
+        context.binds_to(&access);
+        match permissions::decide(name, &access, &self.policy) {
+            Decision::Allow { .. } => {}
+            Decision::Deny { why } => return Err(format!("not allowed: {why}")),
+            Decision::Ask { why } => {
+                return Err(format!("not allowed: {why}, and there is nobody to ask; {ALLOWED}"));
+            }
+        }
+        let output = tool.run(input.clone(), context).await.map_err(|ToolFailure(words)| words)?;
+        Ok(shortened(output.content))
+    }
+
+    /// Lays a change on the desk.
+    fn change(&self, name: &str, input: &Value) -> Result<ResultContent, String> {
+        let proposed = propose(name, input, &self.context).map_err(|ToolFailure(words)| words)?;
+        let place = self.place(&proposed.path)?;
+        if proposed.text.len() > LARGEST_MEMORY {
+            return Err(format!(
+                "{} bytes are too many for a memory; keep what matters, or split it by topic",
+                proposed.text.len()
+            ));
+        }
+        let mut desk = self.desk();
+        let before = desk.current(&place).map_err(|error| error.to_string())?;
+        if secrets_in(&proposed.text)
+            > secrets_in(&String::from_utf8_lossy(before.as_deref().unwrap_or_default()))
+        {
+            return Err(
+                "not allowed: it holds what looks like a secret; note where it is kept instead, never the \
+                        secret itself"
+                    .to_owned(),
+            );
+        }
+        let text = match &before {
+            None if !is_index(&place) => {
+                topic::with_origin(&proposed.text, self.origin.created, self.origin.source.as_deref())
+            }
+            _ => proposed.text.clone(),
+        };
+        desk.put(&place, Some(like(before.as_deref(), &text))).map_err(|error| error.to_string())?;
+        drop(desk);
+        self.show(&proposed.path, Some(&text));
+        Ok(ResultContent::Text(proposed.accepted(&self.context)))
+    }
+
+    fn remove(&self, names: &[String]) -> Result<ResultContent, String> {
+        let mut places = Vec::new();
+        for name in names {
+            let path = self.context.resolve("path", name).map_err(|ToolFailure(words)| words)?;
+            let place = self.place(&path)?;
+            if is_index(&place) {
+                return Err(format!("not allowed: {} is the index; change it instead", path.display()));
+            }
+            match self.desk().current(&place) {
+                Ok(Some(_)) => places.push((path, place)),
+                Ok(None) => return Err(format!("there is no {}", path.display())),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        for (path, place) in &places {
+            self.desk().put(place, None).map_err(|error| error.to_string())?;
+            self.show(path, None);
+        }
+        Ok(ResultContent::Text(format!("Removed {}.", names.join(", "))))
+    }
+
+    /// Where in the memory directory, if it may be changed.
+    fn place(&self, path: &Path) -> Result<String, String> {
+        let place = self.desk().place(path).map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
+        let access = Access::write(path.to_owned());
+        match permissions::decide("Write", &access, &self.policy) {
+            Decision::Allow { .. } => {}
+            Decision::Deny { why } | Decision::Ask { why } => return Err(format!("not allowed: {why}")),
+        }
+        let is_at_it = self.editor.documents().into_iter().any(|open| open.dirty && open.path == path);
+        if is_at_it {
+            let name = path.display();
+            return Err(format!("{name} is open in the editor with unsaved changes: leave it to the user"));
+        }
+        Ok(place)
+    }
+
+    /// Lets later reads and searches see what lies on the desk.
+    fn show(&self, path: &Path, text: Option<&str>) {
+        let seen = &self.context.workspace;
+        if seen.document_text(path).is_some() {
+            seen.close_document(path);
+        }
+        if let Some(text) = text {
+            seen.open_document(path, "markdown", 0, text);
+        }
+    }
+
+    fn is_gone(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(self.memories.directory()).ok().and_then(Path::to_str);
+        let desk = self.desk();
+        below.is_some_and(|below| desk.drafts().any(|(place, draft)| place == below && draft.after.is_none()))
+    }
+
+    pub async fn answer(&self, call: &Call) -> Result<ResultContent, String> {
+        let input = call.input.clone()?;
+        match call.name.as_str() {
+            "Read" | "Grep" | "Glob" => self.look(&call.name, &input).await,
+            // Its files are read and compared, but they are few and small.
+            "Write" | "Edit" | "MultiEdit" => self.change(&call.name, &input),
+            "Bash" => {
+                let line = input.get("command").and_then(Value::as_str).unwrap_or_default();
+                match shell::removals(line) {
+                    Some(names) => self.remove(&names),
+                    None => self.look("Bash", &input).await,
+                }
+            }
+            other => Err(format!("not allowed: {other} cannot be called here; {ALLOWED}")),
+        }
+    }
+}
+
+/// The session's, without anything that was allowed to the user's own conversation.
+fn policy(session: &Session, memory_dir: &Path) -> std::io::Result<Policy> {
+    let mut policy = turn::current_policy(session);
+    policy.mode = Mode::Default;
+    policy.rules.allow.clear();
+    policy.session_rules.clear();
+    policy.free_write_dirs = vec![memory_dir.to_owned(), memory_dir.canonicalize()?];
+    policy.readable_dirs.extend(policy.free_write_dirs.iter().cloned());
+    let related = directories::related_project_dirs(&session.shared.environment, &session.cwd);
+    policy.readable_dirs.extend(related);
+    Ok(policy)
+}
+
+/// The editor's documents as they are now, in a workspace of its own: what is changed in it is seen by nobody else.
+fn seen_by(editor: &Workspace) -> Workspace {
+    let own = Workspace::new(editor.roots());
+    for document in editor.documents() {
+        if let Some(text) = editor.document_text(&document.path) {
+            own.open_document(&document.path, &document.language, document.version, &text);
+        }
+    }
+    own
+}
+
+fn context(
+    session: &Arc<Session>,
+    policy: &Policy,
+    memory_dir: &Path,
+    workspace: Workspace,
+    cancel: CancellationToken,
+) -> ToolContext {
+    let reads = ReadState::new();
+    reads.restore(&session.reads.all());
+    let home = session.shared.environment.home().to_owned();
+    let containment = Containment {
+        main_walls: Some(Walls::sealed(memory_dir.to_owned())),
+        ..Containment::of_this_process()
+    };
+    let environment = sandbox::rebuilt_environment(&home, &session.cwd);
+    let filter = (policy.clone(), OnceLock::new());
+    let may_read: tools::MayRead =
+        Arc::new(move |path| filter.1.get_or_init(|| ReadFilter::new(filter.0.clone())).may_read(path));
+    ToolContext {
+        cwd: session.cwd.clone(),
+        cancel,
+        progress: Arc::new(|_| {}),
+        host: Arc::new(Nobody),
+        workspace,
+        not_denied: Arc::clone(&may_read),
+        may_read,
+        target: None,
+        reads,
+        shell: Shell::within(session.cwd.clone(), Surroundings { environment, containment }),
+        judged: None,
+        todos: Todos::new(),
+        fetch: FetchPolicy::default(),
+    }
+}
+
+/// With the line ends and the byte order mark that the file had.
+fn like(before: Option<&[u8]>, text: &str) -> Vec<u8> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    let before = before.unwrap_or_default();
+    let has_mark = before.starts_with(MARK);
+    let crlf = before.windows(2).any(|pair| pair == b"\r\n");
+    let text = if crlf { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text.to_owned() };
+    let mark = if has_mark && !text.starts_with('\u{feff}') { MARK } else { &[] };
+    [mark, text.as_bytes()].concat()
+}
+
+fn secrets_in(text: &str) -> usize {
+    secrets::scan(text).len()
+}
+
+fn is_index(place: &str) -> bool {
+    place.rsplit('/').next() == Some(index::NAME)
+}
+
+fn shortened(content: ResultContent) -> ResultContent {
+    let cut = |text: String| match text.char_indices().nth(LONGEST_RESULT) {
+        Some((end, _)) => format!("{}\n[cut here; look more narrowly]", text.get(..end).unwrap_or_default()),
+        None => text,
+    };
+    match content {
+        ResultContent::Text(text) => ResultContent::Text(cut(text)),
+        ResultContent::Blocks(blocks) => {
+            let blocks = blocks.into_iter().map(|block| match block {
+                Block::Text { text } => Block::Text { text: cut(text) },
+                other => other,
+            });
+            ResultContent::Blocks(blocks.collect())
+        }
+    }
+}
+
+/// No user, and no editor that could be asked.
+struct Nobody;
+
+impl AgentHost for Nobody {
+    fn ask_user(&self, _question: String, _options: Vec<String>) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn ask_plan(&self, _plan: String) -> BoxFuture<'_, PlanAnswer> {
+        Box::pin(std::future::ready(PlanAnswer::Nobody))
+    }
+
+    fn diagnostics(&self, _path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn symbols(&self, _query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn skills(&self) -> Vec<skills::Skill> {
+        Vec::new()
+    }
+}
