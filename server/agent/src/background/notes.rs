@@ -1,7 +1,8 @@
-//! The notes of a session, brought up to date by forks of its conversation while that goes on. Compaction takes them
-//! instead of asking for a summary.
+//! The notes of a session, brought up to date by forks of its conversation while that goes on. Compaction
+//! takes them instead of asking for a summary.
 //!
-//! What they look like and when they are due is `context::notes`'s business; the file and who may touch it is `paper`'s.
+//! What they look like and when they are due is `context::notes`'s business; the file and who may touch it is
+//! `paper`'s.
 
 mod paper;
 
@@ -80,7 +81,7 @@ pub(crate) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
             name: "size",
             open: progress.is_due(*tokens, *had_calls),
             detail: format!(
-                "{tokens} tokens of conversation; the next notes come at {}, at an answer or after some calls",
+                "{tokens} tokens of conversation; the next come at {}, at an answer or after some calls",
                 progress.next_at()
             ),
         },
@@ -137,7 +138,7 @@ pub(crate) async fn settled(session: &Session, cancel: &CancellationToken) {
     let Some(running) = running else { return };
     let waited = tokio::time::timeout(PATIENCE, cancel.run_until_cancelled(running.cancelled()));
     if waited.await.is_err() {
-        tracing::debug!(session = %session.id, "the notes that are being written are not waited for any longer");
+        tracing::debug!(session = %session.id, "notes that are being written are not waited for any longer");
     }
 }
 

@@ -125,8 +125,8 @@ fn edits(page: &Page<'_>, told: &Told) -> Vec<ToolCall> {
         .collect()
 }
 
-/// What was there and is not ours, then what the rules say. Where the beginning of the conversation is gone, what was
-/// said about it stays.
+/// What was there and is not ours, then what the rules say. Where the beginning of the conversation is gone,
+/// what was said about it stays.
 fn body(section: &Section<'_>, made: &[String], is_whole: bool) -> String {
     let is_ours = |line: &&str| line.starts_with("- ") || line.starts_with("  > ");
     let foreign = section.body.lines().filter(|line| !is_ours(line) && !line.trim().is_empty());
