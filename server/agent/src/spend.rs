@@ -62,6 +62,12 @@ impl Spend {
         JobKind::ALL.into_iter().filter_map(known).collect()
     }
 
+    /// What all of them cost together, in US dollars.
+    pub fn background_usd(&self, day: Date) -> f64 {
+        // An empty sum of floats is a negative zero.
+        self.background(day).values().fold(0.0, |sum, account| sum + account.cost_usd)
+    }
+
     /// Adds to what this kind did on the day.
     pub fn add_background(&self, day: Date, kind: JobKind, account: Account) -> io::Result<()> {
         self.change(BACKGROUND, day, |accounts: &mut Accounts| {

@@ -96,8 +96,11 @@ pub fn role_of(body: &Value) -> String {
 fn fork_kind(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     let user = messages.iter().rev().filter(|message| message["role"] == "user");
-    let blocks = user.filter_map(|message| message["content"].as_array()).flatten();
-    let mut lines = blocks.filter_map(|block| block["text"].as_str()).flat_map(str::lines);
+    let texts = user.flat_map(|message| match &message["content"] {
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        content => Vec::from_iter(content.as_str()),
+    });
+    let mut lines = texts.flat_map(str::lines);
     lines.find_map(|line| Some(line.strip_prefix("<reverie-fork kind=\"")?.split_once("\">")?.0.to_owned()))
 }
 

@@ -26,7 +26,7 @@ pub(super) fn common(shared: &Shared, settings: &Settings) -> Vec<Gate> {
 
 /// "A per-day budget for background spending."
 pub(super) fn budget(shared: &Shared, settings: &Settings) -> Gate {
-    let spent: f64 = shared.spend.background(spend::today()).values().map(|account| account.cost_usd).sum();
+    let spent = shared.spend.background_usd(spend::today());
     let limit = settings.budgets.background_day_usd;
     Gate {
         name: "budget",

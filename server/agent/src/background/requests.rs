@@ -125,7 +125,7 @@ impl Agent {
         });
         Ok(BackgroundReport {
             kinds: kinds.into(),
-            spent_usd: today.values().map(|account| account.cost_usd).sum(),
+            spent_usd: self.shared.spend.background_usd(spend::today()),
             limit_usd: settings.budgets.background_day_usd,
         })
     }

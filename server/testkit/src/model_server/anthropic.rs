@@ -24,7 +24,10 @@ pub(super) fn events(message: &Message<'_>) -> Vec<Bytes> {
         events.push(Bytes::from(format!("event: {kind}\ndata: {data}\n\n")));
     };
     let mut start_usage = message.usage.clone();
-    start_usage["output_tokens"] = json!(1);
+    // As the provider does; of what costs nothing, nothing.
+    if start_usage["output_tokens"] != 0 {
+        start_usage["output_tokens"] = json!(1);
+    }
     push(json!({ "type": "message_start", "message": {
         "id": message.id, "type": "message", "role": "assistant", "model": message.model, "content": [],
         "stop_reason": null, "stop_sequence": null, "usage": start_usage,
