@@ -19,9 +19,8 @@ use testkit::{
 use crate::harness::{Harness, trust};
 
 /// With this the window is always too full, and the number of messages alone decides: a conversation is compacted by
-/// itself before the request with its tenth message. Without notes: it is the summary that counts.
-pub const EAGER: &str =
-    r#"{ "autoCompactPercent": 1, "reverie": { "features": { "sessionMemory": false } } }"#;
+/// itself before the request with its tenth message.
+pub const EAGER: &str = r#"{ "autoCompactPercent": 1 }"#;
 
 /// Turns after which the next prompt meets ten messages.
 pub const TURNS_TO_TEN: usize = 5;

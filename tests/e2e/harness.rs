@@ -13,10 +13,6 @@ use testkit::{
     prompt_block::prompt_blocks,
 };
 
-/// For tests of long conversations that are about something else: the user's settings, without notes of the session.
-pub const NO_NOTES: &str =
-    "//- ~/.claude/settings.json\n{\"reverie\": {\"features\": {\"sessionMemory\": false}}}\n";
-
 pub struct Harness {
     pub client: LspClient,
     pub model: ModelServer,

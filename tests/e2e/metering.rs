@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt::Write, sync::Mutex};
 
 use testkit::metering::{self, Reading};
 
-use crate::harness::{Harness, NO_NOTES};
+use crate::harness::Harness;
 
 const ROUNDS: usize = 8;
 const FEW: usize = 5;
@@ -23,7 +23,7 @@ async fn after_five_rounds_the_meter_foretells_the_next_request_within_three_per
     let mut worst: f64 = 0.0;
     for (kind, sample) in SAMPLES {
         // Each kind for itself: what was learnt about one model would help with the next.
-        let harness = Harness::start(NO_NOTES).await;
+        let harness = Harness::start("").await;
         count_by_vocabulary(&harness);
         let texts = metering::texts(sample, ROUNDS, BYTES);
         let readings = metering::readings(&harness.client, &harness.model, &harness.fixture, &texts).await;

@@ -9,7 +9,7 @@ use testkit::{
 };
 use tokio::io::{AsyncWriteExt, BufReader};
 
-use crate::harness::{Harness, NO_NOTES};
+use crate::harness::Harness;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn execute_command_drives_a_turn() {
@@ -83,7 +83,7 @@ async fn a_storm_of_requests_and_cancels_gets_one_reply_each() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_deltas_arrives_whole_in_fewer_updates() {
-    let harness = Harness::start(NO_NOTES).await;
+    let harness = Harness::start("").await;
     let text: String = (0..20_000).map(|number| format!("{number} ")).collect();
     harness.model.reply(Reply::text(text.clone()));
     let session = harness.client.new_session().await;
@@ -98,7 +98,7 @@ async fn a_flood_of_deltas_arrives_whole_in_fewer_updates() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_reads_nothing_does_not_stop_the_loop() {
     const ROUNDS: usize = 10;
-    let fixture = Fixture::new(&format!("{NO_NOTES}//- a.txt\none\n"));
+    let fixture = Fixture::new("//- a.txt\none\n");
     let model = ModelServer::start().await;
     for _ in 0..ROUNDS {
         let path = fixture.path("a.txt");

@@ -1,5 +1,6 @@
 //! A session keeps notes about itself: when, by whom, what holds them together, and what they are good for.
 
+mod edits;
 mod upkeep;
 
 use std::{fs, path::PathBuf};
@@ -16,6 +17,7 @@ use testkit::{
 use crate::{
     compaction::{report, roles},
     harness::{Harness, assert_extends},
+    memory::offline,
 };
 
 /// On whose behalf the fork asks.
@@ -164,70 +166,6 @@ async fn in_the_middle_of_the_work_three_calls_are_enough_but_the_boundary_stays
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_an_edit_of_the_notes_is_denied_and_what_breaks_them_is_refused() {
-    let harness = start("//- a.txt\none\n").await;
-    harness.client.allow_everything();
-    let session = harness.client.new_session().await;
-    let notes = path(&harness, &session);
-    let violating = json!({ "file_path": notes, "old_string": "# Workflow", "new_string": "# Way" });
-    let elsewhere =
-        json!({ "file_path": harness.text_path("a.txt"), "old_string": "one", "new_string": "two" });
-    let missing = json!({ "file_path": notes, "old_string": "no such words", "new_string": "x" });
-    harness.model.reply_to(
-        NOTES,
-        Reply::tools([
-            ("Edit", violating),
-            ("Edit", elsewhere),
-            ("Edit", missing),
-            ("Write", json!({ "file_path": notes, "content": "all mine" })),
-            ("Read", json!({ "file_path": notes })),
-            ("Bash", json!({ "command": format!("echo x > {}", harness.text_path("b.txt")) })),
-        ]),
-    );
-    harness.model.reply_to(NOTES, Reply::text("then not"));
-    say(&harness, &session, 11_000).await;
-    assert_eq!(updates(&harness).await, ["failed"]);
-    assert!(!notes.exists() && !harness.path("b.txt").exists());
-    assert_eq!(harness.fixture.read("a.txt"), "one\n");
-    assert_eq!((upto(&harness, &session).await, title(&harness).await.as_str()), (None, "Go on."));
-    let answered = harness.model.requests_of(NOTES)[1].last_message_text();
-    for words in [
-        "the heading \"# Workflow\" with the line",
-        &format!("{} cannot be edited here, only {}", harness.text_path("a.txt"), notes.display()),
-        "was not changed: old_string was not found",
-        "Write cannot be called here",
-        "Read cannot be called here",
-        "Bash cannot be called here",
-    ] {
-        assert!(answered.contains(words), "{words}: {answered}");
-    }
-    harness.finish().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_and_words_of_the_users_own_take_the_place_of_ours() {
-    let form = "# Goal\n*why*\n\n# Open\n";
-    let prompt = "Edit {{notesPath}}, {{unknown}}:\n{{currentNotes}}\nNow.";
-    let config = "~/.claude/session-memory/config";
-    let harness = start(&format!("//- {config}/template.md\n{form}//- {config}/prompt.md\n{prompt}\n")).await;
-    let session = harness.client.new_session().await;
-    let notes = path(&harness, &session);
-    let change =
-        |old: &str, new: &str| ("Edit", json!({ "file_path": notes, "old_string": old, "new_string": new }));
-    let edits = [change("*why*\n", "*why*\nTo see {{notesPath}}\n"), change("*why*", "*what for*")];
-    harness.model.reply_to(NOTES, Reply::tools(edits));
-    harness.model.reply_to(NOTES, Reply::text("done"));
-    say(&harness, &session, 11_000).await;
-    assert_eq!(updates(&harness).await, ["completed"]);
-    assert_eq!(read(&harness, &session), "# Goal\n*why*\nTo see {{notesPath}}\n\n# Open\n");
-    let asked = harness.model.requests_of(NOTES)[0].last_message_text();
-    let directive = asked.split_once(">\n").expect("a line that marks it").1;
-    assert_eq!(directive, format!("Edit {}, {{{{unknown}}}}:\n{}\nNow.", notes.display(), form.trim_end()));
-    assert_eq!(title(&harness).await, "To see {{notesPath}}");
-    harness.finish().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notes_name_the_session_unless_the_user_has() {
     let harness = start("").await;
     let session = harness.client.new_session().await;
@@ -238,6 +176,9 @@ async fn notes_name_the_session_unless_the_user_has() {
     let harness = harness.restart(&session).await;
     harness.client.ignore("title");
     assert_eq!(title(&harness).await, "Counting to ten thousand");
+    // The notes that are there still count.
+    say(&harness, &session, 100).await;
+    assert_eq!(updates(&harness).await, [""; 0]);
 
     let rename = json!({ "sessionId": session, "title": "Mine" });
     harness.client.request("reverie/session/rename", rename).await.expect("a rename");
@@ -310,19 +251,13 @@ async fn a_fork_reads_the_conversation_from_the_cache_and_costs_the_next_request
     let spent = report(&harness, &session).await["sources"].clone();
     let names: Vec<&str> =
         spent.as_array().expect("sources").iter().filter_map(|it| it["source"].as_str()).collect();
-    assert_eq!(names, ["main", NOTES]);
+    assert!(names.contains(&NOTES), "{names:?}");
     harness.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_offline_model_keeps_notes_too() {
-    let fixture = Fixture::new("//- river.md\nThe heron nests by the weir.\n");
-    let model = ModelServer::start().await;
-    let mut environment = fixture.environment(&model.url());
-    environment.remove("ANTHROPIC_API_KEY");
-    environment.remove("ANTHROPIC_BASE_URL");
-    let options = ClientOptions::new(&fixture.workspace);
-    let harness = Harness::start_with(fixture, model, &environment, &options).await;
+    let harness = offline("//- river.md\nThe heron nests by the weir.\n", &[]).await;
     harness.client.ignore("title");
     let session = harness.client.new_session().await;
     let question = format!("Where does the heron nest?\n{}", "Reed and water. ".repeat(3_000));

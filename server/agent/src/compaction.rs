@@ -167,10 +167,10 @@ impl Job<'_> {
 
     async fn plan(&self, thread: &[Arc<Message>], asked: &Compact) -> Result<Plan, Refusal> {
         match &asked.mode {
+            // Instructions are for whoever summarises; the notes know nothing of them.
+            Mode::Auto if asked.instructions.is_some() => self.full(thread, asked).await,
             Mode::Auto => match self.noted(thread).await {
-                // Instructions are for whoever summarises; the notes know nothing of them.
-                Ok(plan) if asked.instructions.is_none() => Ok(plan),
-                Ok(_) => self.full(thread, asked).await,
+                Ok(plan) => Ok(plan),
                 Err(why) => {
                     tracing::debug!(session = %self.session.id, %why, "the notes are not used");
                     self.full(thread, asked).await

@@ -90,15 +90,12 @@ pub(crate) fn prefix_tokens(session: &Session, opening: &Opening) -> u64 {
     session.state().window.calibration.tokens(&opening.spec.id(), &composition(&opening.rendered))
 }
 
-/// The size of the conversation without what stands in front of it.
-pub(crate) fn conversation_tokens(session: &Session, opening: &Opening) -> u64 {
-    let (thread, projection) = {
-        let state = session.state();
-        (state.thread.clone(), state.window.projection.clone())
-    };
+/// The size of a conversation without what stands in front of it.
+pub(crate) fn conversation_tokens(session: &Session, opening: &Opening, thread: &[Arc<Message>]) -> u64 {
+    let projection = session.state().window.projection.clone();
     let (calibration, model) = learnt(session, &opening.spec);
-    let sent = projection.view(&thread).iter().map(|message| Composition::of_message(message)).sum();
-    let behind_prefix = opening.size(session, &thread).saturating_sub(prefix_tokens(session, opening));
+    let sent = projection.view(thread).iter().map(|message| Composition::of_message(message)).sum();
+    let behind_prefix = opening.size(session, thread).saturating_sub(prefix_tokens(session, opening));
     behind_prefix.max(calibration.tokens(&model, &sent))
 }
 

@@ -1,6 +1,6 @@
-//! The notes that a session keeps about itself: the form they have, what a fork of the conversation is asked about
-//! them, what its edits may not touch, and when it is time for the next ones. Reading and writing them is the caller's;
-//! what compaction makes of them is `session_compact`'s.
+//! The notes that a session keeps about itself: the form they have, what a fork of the conversation is asked
+//! about them, what its edits may not touch, and when it is time for the next ones. Reading and writing them
+//! is the caller's; what compaction makes of them is `session_compact`'s.
 
 mod progress;
 
@@ -43,7 +43,8 @@ pub fn directive(
     }
     if protected(template).iter().any(|section| section.name() == CURRENT_STATE) {
         text.push_str(&format!(
-            "\n\nWhatever else changes, \"{CURRENT_STATE}\" must say how things stand at the end of the conversation above."
+            "\n\nWhatever else changes, \"{CURRENT_STATE}\" must say how things stand at the end of the \
+             conversation above."
         ));
     }
     let long = over_limits(notes, tokens);
@@ -56,8 +57,8 @@ pub fn directive(
     text
 }
 
-/// Whether an edit leaves alone what holds the notes together; `Err` in words for whoever made it. What was not there
-/// before, because the user took it out, nobody has to bring back.
+/// Whether an edit leaves alone what holds the notes together; `Err` in words for whoever made it. What was
+/// not there before, because the user took it out, nobody has to bring back.
 pub fn check(template: &str, before: &str, after: &str) -> Result<(), String> {
     let lines =
         |text: &'_ str| -> Vec<String> { text.lines().map(|line| line.trim_end().to_owned()).collect() };
@@ -71,8 +72,8 @@ pub fn check(template: &str, before: &str, after: &str) -> Result<(), String> {
         let count = |lines: &[String]| lines.iter().filter(|line| *line == section.heading).count();
         if count(&after) > count(&before) {
             return Err(format!(
-                "the edit was refused, and nothing was changed: \"{}\" would stand there twice. Write below the one that is \
-                 there.",
+                "the edit was refused, and nothing was changed: \"{}\" would stand there twice. Write below \
+                 the one that is there.",
                 section.heading
             ));
         }
@@ -117,8 +118,8 @@ impl Protected<'_> {
         let below =
             self.description.map(|it| format!(" with the line \"{it}\" right below it")).unwrap_or_default();
         format!(
-            "the edit was refused, and nothing was changed: the heading \"{}\"{below} must stay as it is, in its place. \
-             Repeat the edit so that it changes only what stands below them.",
+            "the edit was refused, and nothing was changed: the heading \"{}\"{below} must stay as it is, in \
+             its place. Repeat the edit so that it changes only what stands below them.",
             self.heading
         )
     }
@@ -170,8 +171,8 @@ fn over_limits(notes: &str, tokens: Tokens<'_>) -> Vec<String> {
     let size = tokens_of_text(notes, tokens);
     if size > NOTES_TOKENS {
         long.push(format!(
-            "- the file as a whole: about {size} tokens, of {NOTES_TOKENS} at most; \"{CURRENT_STATE}\" and what went wrong are \
-             the last to go"
+            "- the file as a whole: about {size} tokens, of {NOTES_TOKENS} at most; \"{CURRENT_STATE}\" and \
+             what went wrong are the last to go"
         ));
     }
     long

@@ -26,10 +26,7 @@ use conversation::{Block, ResultContent, StopReason, Usage};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
-pub use self::{
-    notes::NOTES_TAG,
-    summary::{COLLAPSE_TAG, SUMMARY_TAG},
-};
+pub use self::summary::{COLLAPSE_TAG, SUMMARY_TAG};
 use self::{
     plan::{Step, ToolCall},
     situation::Situation,

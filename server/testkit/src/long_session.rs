@@ -140,10 +140,7 @@ impl LongSession {
 impl Layers {
     fn settings(self) -> Value {
         match self {
-            // The notes are put there by hand, and only once.
-            Self::Default { .. } => {
-                json!({ "model": MODEL, "reverie": { "features": { "sessionMemory": false } } })
-            }
+            Self::Default { .. } => json!({ "model": MODEL }),
             Self::Off => json!({
                 "model": MODEL,
                 "models": { (format!("anthropic/{MODEL}")): { "contextWindow": 50_000_000 } },

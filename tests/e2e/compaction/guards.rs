@@ -228,9 +228,9 @@ async fn a_prompt_that_cannot_fit_is_refused_with_what_to_do_and_a_shorter_one_t
 async fn a_conversation_that_would_not_fit_is_compacted_before_anything_is_refused() {
     for settings in [
         r#"{ "autoCompactEnabled": false }"#,
-        r#"{ "reverie": { "features": { "reactiveOnly": true, "sessionMemory": false } } }"#,
+        r#"{ "reverie": { "features": { "reactiveOnly": true } } }"#,
         // Of fewer than ten messages.
-        r#"{ "reverie": { "features": { "sessionMemory": false } } }"#,
+        "{}",
     ] {
         let harness = start(settings).await;
         let session = harness.client.new_session().await;

@@ -63,8 +63,7 @@ async fn five_are_picked_and_a_session_stops_after_60000_bytes() {
         .collect();
     let memories: Vec<(&str, &str)> =
         texts.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let settings = LOCAL.replace("\"recallModel\"", "\"sessionMemory\": false, \"recallModel\"");
-    let harness = remembering(&settings, &memories).await;
+    let harness = remembering(LOCAL, &memories).await;
     let session = harness.client.new_session().await;
     let mut counts = Vec::new();
     let mut bytes = 0;

@@ -1,7 +1,8 @@
-//! The notes of a session, brought up to date by forks of its conversation while that goes on. Compaction takes them
-//! instead of asking for a summary.
+//! The notes of a session, brought up to date by forks of its conversation while that goes on. Compaction
+//! takes them instead of asking for a summary.
 //!
-//! What they look like and when they are due is `context::notes`'s business; the file and who may touch it is `paper`'s.
+//! What they look like and when they are due is `context::notes`'s business; the file and who may touch it is
+//! `paper`'s.
 
 mod paper;
 
@@ -80,7 +81,7 @@ pub(crate) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
             name: "size",
             open: progress.is_due(*tokens, *had_calls),
             detail: format!(
-                "{tokens} tokens of conversation; the next notes come at {}, at an answer or after some calls",
+                "{tokens} tokens of conversation; the next come at {}, at an answer or after some calls",
                 progress.next_at()
             ),
         },
@@ -94,9 +95,15 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
     if !features.session_memory || !turn.settings.auto_compact_enabled {
         return;
     }
-    let tokens = meter::conversation_tokens(session, &turn.opening);
+    let covered =
+        covered_before(session).map(|thread| meter::conversation_tokens(session, &turn.opening, &thread));
+    let thread = session.state().thread.clone();
+    let tokens = meter::conversation_tokens(session, &turn.opening, &thread);
     {
         let Keeping { progress, seen, .. } = &mut session.state().notes;
+        if let Some(covered) = covered {
+            progress.updated(*progress, covered);
+        }
         progress.advance(tokens, calls);
         *seen = (tokens, calls > 0);
     }
@@ -115,13 +122,23 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
     }
 }
 
+/// What the notes of a resumed session cover, where it has not said anything since.
+fn covered_before(session: &Session) -> Option<Vec<Arc<Message>>> {
+    let state = session.state();
+    let is_new = state.window.resumed && state.notes.progress == Progress::default();
+    // A fork of a session begins without notes.
+    let upto = state.window.projection.notes_upto().filter(|_| is_new && path(session).is_file())?;
+    let last = state.thread.iter().position(|message| message.uuid == upto)?;
+    state.thread.get(..=last).map(<[_]>::to_vec)
+}
+
 /// Waits for notes that are being written, but not for long.
 pub(crate) async fn settled(session: &Session, cancel: &CancellationToken) {
     let running = session.state().notes.running.clone();
     let Some(running) = running else { return };
     let waited = tokio::time::timeout(PATIENCE, cancel.run_until_cancelled(running.cancelled()));
     if waited.await.is_err() {
-        tracing::debug!(session = %session.id, "the notes that are being written are not waited for any longer");
+        tracing::debug!(session = %session.id, "notes that are being written are not waited for any longer");
     }
 }
 

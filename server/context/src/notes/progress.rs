@@ -7,8 +7,8 @@ const GROWTH: u64 = 5_000;
 /// And after so many tool calls, or at an answer without any.
 const CALLS: usize = 3;
 
-/// How far the conversation has come since the notes were brought up to date. Sizes are tokens, without what stands in
-/// front of every conversation.
+/// How far the conversation has come since the notes were brought up to date. Sizes are tokens, without what
+/// stands in front of every conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     at_last: Option<u64>,

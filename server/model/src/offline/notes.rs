@@ -12,7 +12,7 @@ use super::{
 use crate::{QuerySource, Request};
 
 /// The line that marks the directive for them.
-pub const NOTES_TAG: &str = "<reverie-fork kind=\"session_memory\">";
+const NOTES_TAG: &str = "<reverie-fork kind=\"session_memory\">";
 
 /// Bytes of a section: fewer than 2,000 tokens of any text.
 const SECTION: usize = 5_000;
@@ -125,8 +125,8 @@ fn edits(page: &Page<'_>, told: &Told) -> Vec<ToolCall> {
         .collect()
 }
 
-/// What was there and is not ours, then what the rules say. Where the beginning of the conversation is gone, what was
-/// said about it stays.
+/// What was there and is not ours, then what the rules say. Where the beginning of the conversation is gone,
+/// what was said about it stays.
 fn body(section: &Section<'_>, made: &[String], is_whole: bool) -> String {
     let is_ours = |line: &&str| line.starts_with("- ") || line.starts_with("  > ");
     let foreign = section.body.lines().filter(|line| !is_ours(line) && !line.trim().is_empty());

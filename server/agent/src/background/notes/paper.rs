@@ -1,5 +1,5 @@
-//! The file that a session's notes are in, and the one thing that a fork may do: edit it. The forms that the user has
-//! for it besides.
+//! The file that a session's notes are in, and the one thing that a fork may do: edit it. The forms that the
+//! user has for it besides.
 
 use std::{
     fs,
