@@ -71,16 +71,19 @@ fn next_notes(harness: &Harness, session: &str, section: &str, text: &str) {
 
 /// How each update so far has ended, once none is running.
 async fn updates(harness: &Harness) -> Vec<String> {
-    loop {
-        let listed = harness.client.request("reverie/tasks/list", json!({})).await.expect("a list");
-        let tasks = listed["tasks"].as_array().expect("tasks").iter();
-        let notes = tasks.filter(|task| task["title"] == "Notes of the session");
-        let states: Vec<String> =
-            notes.map(|task| task["state"].as_str().unwrap_or_default().to_owned()).collect();
-        if !states.iter().any(|state| state == "running") {
-            return states;
+    let ended = async {
+        loop {
+            let listed = harness.client.request("reverie/tasks/list", json!({})).await.expect("a list");
+            let tasks = listed["tasks"].as_array().expect("tasks").iter();
+            let notes = tasks.filter(|task| task["title"] == "Notes of the session");
+            let states: Vec<String> =
+                notes.map(|task| task["state"].as_str().unwrap_or_default().to_owned()).collect();
+            if !states.iter().any(|state| state == "running") {
+                return states;
+            }
         }
-    }
+    };
+    tokio::time::timeout(testkit::PATIENCE, ended).await.expect("the notes are written in time")
 }
 
 async fn title(harness: &Harness) -> String {
