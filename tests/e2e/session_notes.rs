@@ -63,10 +63,9 @@ fn edit(harness: &Harness, session: &str, section: &str, text: &str) -> Value {
     json!({ "file_path": path(harness, session), "old_string": head, "new_string": format!("{head}\n{text}") })
 }
 
-/// The next fork writes this into an empty section, and is done.
+/// The next fork writes this into an empty section, and has nothing to add.
 fn next_notes(harness: &Harness, session: &str, section: &str, text: &str) {
     harness.model.reply_to(NOTES, Reply::tool("Edit", edit(harness, session, section, text)));
-    harness.model.reply_to(NOTES, Reply::text("done"));
 }
 
 /// How each update so far has ended, once none is running.
@@ -162,7 +161,7 @@ async fn in_the_middle_of_the_work_three_calls_are_enough_but_the_boundary_stays
     assert_eq!(updates(&harness).await.len(), 2);
     assert!(read(&harness, &session).contains("Reading."));
     assert_eq!(upto(&harness, &session).await, boundary);
-    let fork = &harness.model.requests_of(NOTES)[2];
+    let fork = &harness.model.requests_of(NOTES)[1];
     let messages = fork.body["messages"].to_string();
     assert_eq!(messages.matches("\"tool_result\"").count(), 3, "{messages}");
     harness.finish().await;
@@ -191,7 +190,6 @@ async fn notes_name_the_session_unless_the_user_has() {
     let other =
         json!({ "file_path": path(&harness, &session), "old_string": old, "new_string": "Something else" });
     harness.model.reply_to(NOTES, Reply::tool("Edit", other));
-    harness.model.reply_to(NOTES, Reply::text("done"));
     say(&harness, &session, 6_000).await;
     assert_eq!(updates(&harness).await, ["completed"]);
     assert!(read(&harness, &session).contains("Something else"));
@@ -209,7 +207,6 @@ async fn compaction_waits_for_notes_that_are_being_written_and_asks_for_no_summa
     let gate = Gate::closed();
     let edit = edit(&harness, &session, "Current State", "The second half.");
     harness.model.reply_to(NOTES, Reply::tool("Edit", edit).behind(&gate));
-    harness.model.reply_to(NOTES, Reply::text("done"));
     say(&harness, &session, 6_000).await;
     gate.reached().await;
     let (_, answer) =

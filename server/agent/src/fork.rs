@@ -29,6 +29,11 @@ pub(crate) trait ForkTools: Send + Sync {
     fn round<'a>(&'a self, _said: &'a str, _calls: usize) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
     }
+
+    /// Whether what was asked for is done by now: then nobody needs to hear that from the model, for another request.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// A fork that only has to say something.
@@ -93,7 +98,8 @@ pub(crate) enum ForkError {
 impl Fork<'_> {
     pub async fn run(mut self) -> Result<Ended, ForkError> {
         // A summary is needed whatever the user has typed.
-        if !self.source.is_one_shot() && context::fork::is_forked(&self.messages) {
+        let is_summary = matches!(self.source, QuerySource::Compact | QuerySource::Collapse);
+        if !is_summary && context::fork::is_forked(&self.messages) {
             return Err(ForkError::Nested);
         }
         let directive = Block::text(std::mem::take(&mut self.directive));
@@ -115,6 +121,9 @@ impl Fork<'_> {
             }
             say(&mut self.messages, results);
             self.tools.round(&said, calls.len()).await.map_err(ForkError::Stopped)?;
+            if self.tools.is_done() {
+                return Ok(Ended { text: said, stop: response.stop_reason });
+            }
         }
     }
 

@@ -135,9 +135,9 @@ impl QuerySource {
         }
     }
 
-    /// A fork of one request: it reads what the conversation has in the cache, and "writes nothing to the cache behind
-    /// the shared prefix".
+    /// A fork of one request, as a rule: it reads what the conversation has in the cache, and "writes nothing to the
+    /// cache behind the shared prefix".
     pub fn is_one_shot(&self) -> bool {
-        matches!(self, Self::Compact | Self::Collapse)
+        matches!(self, Self::Compact | Self::Collapse | Self::SessionMemory)
     }
 }

@@ -25,9 +25,9 @@ use crate::{
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
     /// Absolute, or relative to the working folder.
-    pub(crate) file_path: String,
+    file_path: String,
     #[serde(flatten)]
-    pub(crate) replacement: Replacement,
+    replacement: Replacement,
 }
 
 /// One exact replacement.
@@ -42,9 +42,9 @@ pub(crate) struct Replacement {
 }
 
 /// A file's text before and after all its replacements.
-pub(crate) struct Edited {
-    pub(crate) old: Option<FileText>,
-    pub(crate) new_text: String,
+struct Edited {
+    old: Option<FileText>,
+    new_text: String,
     /// How many places were replaced.
     count: usize,
 }
@@ -110,11 +110,7 @@ pub(crate) async fn run(
 }
 
 /// Makes the replacements one after another on the text; all or none.
-pub(crate) fn edit(
-    old: Option<FileText>,
-    replacements: &[Replacement],
-    name: &str,
-) -> Result<Edited, ToolFailure> {
+fn edit(old: Option<FileText>, replacements: &[Replacement], name: &str) -> Result<Edited, ToolFailure> {
     let (new_text, count) = replaced(old.as_ref().map(|file| file.text.clone()), replacements, name)?;
     Ok(Edited { old, new_text, count })
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::{
-    change, diff, edit, multi_edit, schema,
+    change, diff,
+    edit::EditCall,
     tool::{ToolContext, ToolFailure},
-    typed::Typed,
-    write,
+    typed::{self, Typed},
+    write::Write,
 };
 
 /// A change that was not made yet.
@@ -23,40 +24,26 @@ pub struct Proposed {
 
 /// By the tools' own rules: what was not read is not changed. Reads the file; not on the runtime's own threads.
 pub fn propose(tool: &str, input: &Value, context: &ToolContext) -> Result<Proposed, ToolFailure> {
-    match tool {
-        write::Write::NAME => {
-            let input: write::Input = schema::parse(tool, input)?;
-            let path = context.resolve("file_path", &input.file_path)?;
-            let old = change::current(&path, context)?;
-            if old.is_some() {
-                change::require_whole(&path, context)?;
-            }
-            Ok(Proposed { path, text: input.content, old: old.map(|file| file.text) })
+    if let Some(call) = EditCall::of(tool, input) {
+        let call = call?;
+        let path = context.resolve("file_path", &call.file_path)?;
+        let old = change::current(&path, context)?.map(|file| file.text);
+        if old.as_ref().is_some_and(|text| !text.is_empty()) {
+            change::require_read(&path, context)?;
         }
-        edit::Edit::NAME => {
-            let input: edit::Input = schema::parse(tool, input)?;
-            edited(&input.file_path, std::slice::from_ref(&input.replacement), context)
-        }
-        multi_edit::MultiEdit::NAME => {
-            let input: multi_edit::Input = schema::parse(tool, input)?;
-            edited(&input.file_path, &input.edits, context)
-        }
-        other => Err(ToolFailure(format!("{other} changes no file"))),
+        let text = call.made_of(old.clone(), &context.shown(&path))?;
+        return Ok(Proposed { path, text, old });
     }
-}
-
-fn edited(
-    file_path: &str,
-    replacements: &[edit::Replacement],
-    context: &ToolContext,
-) -> Result<Proposed, ToolFailure> {
-    let path = context.resolve("file_path", file_path)?;
-    let old = change::current(&path, context)?;
-    if old.as_ref().is_some_and(|file| !file.text.is_empty()) {
-        change::require_read(&path, context)?;
+    if tool != Write::NAME {
+        return Err(ToolFailure(format!("{tool} changes no file")));
     }
-    let made = edit::edit(old, replacements, &context.shown(&path))?;
-    Ok(Proposed { path, text: made.new_text, old: made.old.map(|file| file.text) })
+    let input = typed::parse::<Write>(input)?;
+    let path = context.resolve("file_path", &input.file_path)?;
+    let old = change::current(&path, context)?.map(|file| file.text);
+    if old.is_some() {
+        change::require_whole(&path, context)?;
+    }
+    Ok(Proposed { path, text: input.content, old })
 }
 
 impl Proposed {

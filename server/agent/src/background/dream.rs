@@ -247,7 +247,7 @@ pub(super) fn begin(wanted: Wanted, settings: &Settings) -> DreamStarted {
         dry_run: wanted.dry_run,
         since: look.sessions,
     };
-    shared.work.spawn(run::run(dream, job));
+    run::start(dream, job);
     DreamStarted::Started(id)
 }
 

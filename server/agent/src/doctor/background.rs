@@ -9,7 +9,7 @@ use crate::{
 const NAME: &str = "background";
 
 /// Gates that are closed because something is wrong, not because it is not time yet.
-const TROUBLE: [&str; 2] = ["breaker", "lock"];
+const TROUBLE: [&str; 3] = ["breaker", "backoff", "lock"];
 
 pub(crate) fn check(
     background: Result<BackgroundReport, AgentError>,

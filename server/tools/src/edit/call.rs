@@ -39,7 +39,12 @@ impl EditCall {
 
     /// The text with all the replacements made; `name` is what failures call it.
     pub fn apply(&self, text: &str, name: &str) -> Result<String, ToolFailure> {
-        replaced(Some(text.to_owned()), &self.replacements, name).map(|(text, _)| text)
+        self.made_of(Some(text.to_owned()), name)
+    }
+
+    /// Likewise of a file that may not exist.
+    pub(crate) fn made_of(&self, text: Option<String>, name: &str) -> Result<String, ToolFailure> {
+        replaced(text, &self.replacements, name).map(|(text, _)| text)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use markdown::frontmatter;
 use memory::history::{self, History};
 use workspace::{Beneath, Durable, Private};
@@ -81,13 +81,13 @@ pub(super) fn text(report: &DreamReport, came: &Came, headline: &str) -> String 
 pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf> {
     let folder = Beneath::open(directory)?.create_private(history::FOLDER)?.create_folder(FOLDER)?;
     let mut names = reports(&folder)?;
-    // Two in a second keep their order.
-    let time = report.ended.strftime("%Y-%m-%dT%H-%M-%S");
-    let taken = |name: &String| names.contains(name);
-    let name = std::iter::once(format!("{time}.md"))
-        .chain((2..).map(|number| format!("{time}-{number}.md")))
-        .find(|name| !taken(name))
-        .unwrap_or_default();
+    let mut time = report.ended;
+    let named = |time: Timestamp| time.strftime("%Y-%m-%dT%H-%M-%S.%3fZ.md").to_string();
+    // Names are in the order of the reports.
+    while names.contains(&named(time)) {
+        time = time.saturating_add(SignedDuration::from_millis(1)).unwrap_or(time);
+    }
+    let name = named(time);
     let front = format!(
         "---\ndream: {}\nstatus: {}\ntrigger: {}\nbegan: {}\nended: {}\ninput: {}\noutput: {}\ncache_read: {}\ncache_write: {}\ncost_usd: {}\n---\n\n",
         report.dream,

@@ -76,22 +76,25 @@ impl Came {
     }
 }
 
-pub(super) async fn run(dream: Dream, job: Running) {
+/// Whoever asks from now on is told that it runs.
+pub(super) fn start(dream: Dream, job: Running) {
     let (shared, id) = (Arc::clone(&dream.shared), job.id.clone());
     let told = Arc::new(Told::new(&shared, &id));
-    let telling = Arc::clone(&told);
-    // On a task of its own: a panic ends the dream with words, and the lock goes back to what it was.
-    if let Err(error) = tokio::spawn(dream.run(job, telling)).await {
-        tracing::error!(%error, "a dream panicked");
-        told.end(DreamOutcome::Failed, "it broke off; the log has the details");
-        shared.dreams.forget(&id);
-    }
+    told.tell(|_| {});
+    let (telling, work) = (Arc::clone(&told), shared.work.clone());
+    work.spawn(async move {
+        // On a task of its own: a panic ends the dream with words, and the lock goes back to what it was.
+        if let Err(error) = tokio::spawn(dream.run(job, telling)).await {
+            tracing::error!(%error, "a dream panicked");
+            told.end(DreamOutcome::Failed, "it broke off; the log has the details");
+            shared.dreams.forget(&id);
+        }
+    });
 }
 
 impl Dream {
     async fn run(mut self, job: Running, told: Arc<Told>) {
         let began = Timestamp::now();
-        told.tell(|_| {});
         let hold = Arc::new(Mutex::new(self.hold.take()));
         let spent = Mutex::new(Spent::default());
         let came = match self.fork(&job, &told, &hold, &spent).await {

@@ -4,7 +4,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use context::{measure::Tokens, notes};
@@ -54,6 +57,8 @@ pub(super) struct Paper {
     text: String,
     /// What the last edit made of them.
     written: Mutex<Option<String>>,
+    /// A call was refused since the last round: the fork may mend it.
+    refused: AtomicBool,
 }
 
 struct Sheet {
@@ -72,7 +77,7 @@ impl Paper {
             let prompt = form(&home, "prompt.md");
             let sheet = Arc::new(Sheet { folder, path, template });
             let text = sheet.text()?;
-            Ok(Self { sheet, prompt, text, written: Mutex::default() })
+            Ok(Self { sheet, prompt, text, written: Mutex::default(), refused: AtomicBool::new(false) })
         });
         opening.await.unwrap_or_else(|error| Err(error.to_string()))
     }
@@ -86,6 +91,14 @@ impl Paper {
     /// The notes after the last edit, if there was one.
     pub fn written(&self) -> Option<String> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn edit(&self, call: &Call) -> Result<ResultContent, String> {
+        let (edit, sheet) = (self.allowed(call)?, Arc::clone(&self.sheet));
+        let editing = tokio::task::spawn_blocking(move || sheet.edit(&edit));
+        let text = editing.await.unwrap_or_else(|error| Err(error.to_string()))?;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        Ok(ResultContent::Text("The notes were changed.".to_owned()))
     }
 
     /// The one call that is allowed, or why this one is not.
@@ -107,12 +120,14 @@ impl Paper {
 impl ForkTools for Paper {
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<ResultContent, String>> {
         Box::pin(async move {
-            let (edit, sheet) = (self.allowed(call)?, Arc::clone(&self.sheet));
-            let editing = tokio::task::spawn_blocking(move || sheet.edit(&edit));
-            let text = editing.await.unwrap_or_else(|error| Err(error.to_string()))?;
-            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
-            Ok(ResultContent::Text("The notes were changed.".to_owned()))
+            let edited = self.edit(call).await;
+            self.refused.fetch_or(edited.is_err(), Ordering::Relaxed);
+            edited
         })
+    }
+
+    fn is_done(&self) -> bool {
+        !self.refused.swap(false, Ordering::Relaxed) && self.written().is_some()
     }
 }
 
