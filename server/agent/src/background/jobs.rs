@@ -95,17 +95,16 @@ impl Jobs {
     /// How the last of a kind ended, in words.
     pub fn last(&self, kind: JobKind) -> Option<String> {
         let list = self.list();
-        let ended = list.iter().rev().map(|(job, _)| job);
-        ended.filter(|job| job.kind == kind && job.state != JobState::Running).find_map(|job| {
-            let how = match job.state {
-                JobState::Running | JobState::Completed => "completed",
-                JobState::Failed => "failed",
-                JobState::Killed => "stopped",
-            };
-            Some(match &job.detail {
-                Some(detail) => format!("{how}: {detail}"),
-                None => how.to_owned(),
-            })
+        let mut ended = list.iter().rev().map(|(job, _)| job);
+        let job = ended.find(|job| job.kind == kind && job.state != JobState::Running)?;
+        let how = match job.state {
+            JobState::Running | JobState::Completed => "completed",
+            JobState::Failed => "failed",
+            JobState::Killed => "stopped",
+        };
+        Some(match &job.detail {
+            Some(detail) => format!("{how}: {detail}"),
+            None => how.to_owned(),
         })
     }
 
