@@ -7,19 +7,26 @@ use std::{fmt, sync::Arc, time::Duration};
 pub struct Faults {
     at: Option<Arc<Fault>>,
     patience: Option<Duration>,
+    drain: Option<Duration>,
 }
 
 type Fault = dyn Fn(&str) + Send + Sync;
 
 impl Faults {
     pub fn new(at: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { at: Some(Arc::new(at)), patience: None }
+        Self { at: Some(Arc::new(at)), ..Self::default() }
     }
 
     /// Waits so long for what a request takes along if it is there in time: what a test sees must not depend on how busy
     /// the machine is.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
+        self
+    }
+
+    /// Waits no longer than this, at its end, for what is being learnt.
+    pub fn with_drain(mut self, limit: Duration) -> Self {
+        self.drain = Some(limit);
         self
     }
 
@@ -31,6 +38,10 @@ impl Faults {
 
     pub fn patience(&self, usual: Duration) -> Duration {
         self.patience.unwrap_or(usual)
+    }
+
+    pub fn drain(&self, usual: Duration) -> Duration {
+        self.drain.unwrap_or(usual)
     }
 }
 

@@ -46,8 +46,17 @@ pub struct Committed {
     pub changes: Vec<Change>,
     /// Left alone, and why, in words that follow the path.
     pub kept: Vec<(String, String)>,
-    /// Why not all of it was written.
+    /// Why not all of it was written. What was is put back, and in `changes` is what could not be; unless the fence
+    /// said so: then nothing more was touched.
     pub error: Option<io::Error>,
+}
+
+/// A change that was made, or begun.
+struct Made {
+    path: String,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    change: Option<Change>,
 }
 
 impl Desk {
@@ -109,8 +118,9 @@ impl Desk {
         }))
     }
 
-    /// Makes the changes and writes them down in the history. `fence` is asked before each one: who may no longer write
-    /// gets an error there, and nothing more is written. The desk is empty then.
+    /// Makes the changes and writes them down in the history, all or none of them: what was made before one that fails is
+    /// put back. `fence` is asked before each one: who may no longer write gets an error there, and nothing more is
+    /// written. The desk is empty then.
     pub fn commit(
         &mut self,
         author: impl Fn(&str) -> Author,
@@ -119,18 +129,35 @@ impl Desk {
         let mut drafts: Vec<(String, Draft)> = std::mem::take(&mut self.drafts).into_iter().collect();
         drafts.retain(|(_, draft)| draft.before != draft.after);
         drafts.sort_by_key(|(path, draft)| (draft.after.is_none(), is_index(path)));
-        let mut committed = Committed::default();
+        let (mut committed, mut made) = (Committed::default(), Vec::new());
         for (path, draft) in drafts {
-            let made = fence().and_then(|()| self.make(&path, draft, &author(&path), &mut committed));
-            if let Err(error) = made {
+            if let Err(error) = fence() {
+                committed.error = Some(error);
+                break;
+            }
+            if let Err(error) = self.make(&path, draft, &author(&path), &mut committed, &mut made) {
+                // What goes back last came first: every step of the way is sound.
+                made = made
+                    .into_iter()
+                    .rev()
+                    .filter(|made| !self.puts_back(made, &author(&made.path)))
+                    .collect();
                 committed.error = Some(error);
                 break;
             }
         }
+        committed.changes = made.into_iter().filter_map(|made| made.change).collect();
         committed
     }
 
-    fn make(&self, path: &str, draft: Draft, author: &Author, committed: &mut Committed) -> io::Result<()> {
+    fn make(
+        &self,
+        path: &str,
+        draft: Draft,
+        author: &Author,
+        committed: &mut Committed,
+        made: &mut Vec<Made>,
+    ) -> io::Result<()> {
         let Draft { before, mut after } = draft;
         let now = self.on_disk(path)?;
         if now != before {
@@ -153,13 +180,45 @@ impl Desk {
                 return Ok(());
             }
         };
-        match &after {
+        let history = History::open(&self.dir)?;
+        made.push(Made { path: path.to_owned(), before: now, after, change: None });
+        let Some(last) = made.last_mut() else { return Ok(()) };
+        match &last.after {
             Some(bytes) => self.beneath.write(&place, bytes)?,
             None => self.beneath.remove(&place)?,
         }
-        let history = History::open(&self.dir)?;
-        committed.changes.extend(history.record(path, now.as_deref(), after.as_deref(), author)?);
+        last.change = history.record(path, last.before.as_deref(), last.after.as_deref(), author)?;
         Ok(())
+    }
+
+    /// Whether the file is what it was before the change. What somebody else has made of it meanwhile stays.
+    fn puts_back(&self, made: &Made, author: &Author) -> bool {
+        let Made { path, before, after, change } = made;
+        let put_back = || -> io::Result<()> {
+            let now = self.on_disk(path)?;
+            if now == *before || now != *after {
+                return Ok(());
+            }
+            let place = self.checked(path).map_err(io::Error::other)?;
+            match before {
+                Some(bytes) => self.beneath.write(&place, bytes)?,
+                None => self.beneath.remove(&place)?,
+            }
+            Ok(())
+        };
+        if let Err(error) = put_back() {
+            tracing::error!(path, %error, "a change could not be taken back");
+            return false;
+        }
+        if change.is_some() {
+            let author = Author { why: "not all could be written: taken back".to_owned(), ..author.clone() };
+            let recorded = History::open(&self.dir)
+                .and_then(|history| history.record(path, after.as_deref(), before.as_deref(), &author));
+            if let Err(error) = recorded {
+                tracing::warn!(path, %error, "taking a change back could not be recorded");
+            }
+        }
+        true
     }
 
     fn on_disk(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
@@ -193,111 +252,4 @@ fn joined(base: &[u8], theirs: &[u8], ours: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::history::{By, Target};
-
-    fn author(_: &str) -> Author {
-        Author { group: Some("d1".to_owned()), ..Author::new(By::Dream, "merged") }
-    }
-
-    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            fs::write(folder.path().join(path), text).unwrap();
-        }
-        folder
-    }
-
-    fn read(folder: &tempfile::TempDir, path: &str) -> Option<String> {
-        fs::read_to_string(folder.path().join(path)).ok()
-    }
-
-    #[test]
-    fn nothing_is_on_disk_before_the_commit_and_all_of_it_can_be_undone() {
-        let folder = folder(&[("a.md", "a"), ("b.md", "b"), ("MEMORY.md", "- [A](a.md) — a\n")]);
-        let mut desk = Desk::open(folder.path()).unwrap();
-        desk.put("a.md", Some(b"a and b".to_vec())).unwrap();
-        desk.put("b.md", None).unwrap();
-        desk.put("sub/c.md", Some(b"c".to_vec())).unwrap();
-        assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a".into()), Some("b".into())));
-        assert_eq!(desk.current("a.md").unwrap(), Some(b"a and b".to_vec()));
-        assert_eq!(desk.current("b.md").unwrap(), None);
-
-        let committed = desk.commit(author, || Ok(()));
-        assert!(committed.error.is_none() && committed.kept.is_empty());
-        assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a and b".into()), None));
-        assert_eq!(read(&folder, "sub/c.md"), Some("c".into()));
-        assert_eq!(desk.drafts().count(), 0);
-
-        let history = History::open(folder.path()).unwrap();
-        history.undo(&Target::Group("d1".to_owned()), &Author::new(By::User, "back")).unwrap();
-        assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a".into()), Some("b".into())));
-        assert_eq!(read(&folder, "sub/c.md"), None);
-    }
-
-    #[test]
-    fn what_others_changed_meanwhile_stays_and_both_indexes_count() {
-        let folder =
-            folder(&[("a.md", "a"), ("b.md", "b"), ("MEMORY.md", "- [A](a.md) — a\n- [B](b.md) — b\n")]);
-        let mut desk = Desk::open(folder.path()).unwrap();
-        desk.put("a.md", Some(b"ours".to_vec())).unwrap();
-        desk.put("b.md", None).unwrap();
-        desk.put("MEMORY.md", Some(b"# Mine\n- [A](a.md) \xe2\x80\x94 better\n".to_vec())).unwrap();
-        fs::write(folder.path().join("a.md"), "theirs").unwrap();
-        fs::write(folder.path().join("MEMORY.md"), "- [A](a.md) — a\n- [B](b.md) — b\n- [C](c.md) — c\n")
-            .unwrap();
-        let committed = desk.commit(author, || Ok(()));
-        assert_eq!(committed.kept.len(), 1);
-        assert_eq!(read(&folder, "a.md").unwrap(), "theirs");
-        assert_eq!(read(&folder, "b.md"), None);
-        assert_eq!(read(&folder, "MEMORY.md").unwrap(), "# Mine\n- [A](a.md) — better\n- [C](c.md) — c\n");
-    }
-
-    #[test]
-    fn whoever_may_no_longer_write_writes_nothing_more() {
-        let folder = folder(&[]);
-        let mut desk = Desk::open(folder.path()).unwrap();
-        for name in ["a.md", "b.md", "c.md"] {
-            desk.put(name, Some(b"x".to_vec())).unwrap();
-        }
-        let left = std::cell::Cell::new(1);
-        let committed = desk.commit(author, || match left.replace(left.get() - 1) {
-            0 => Err(io::Error::other("lost")),
-            _ => Ok(()),
-        });
-        assert_eq!(committed.changes.len(), 1);
-        assert!(committed.error.is_some());
-        assert_eq!((read(&folder, "a.md").is_some(), read(&folder, "b.md").is_some()), (true, false));
-    }
-
-    #[test]
-    fn more_than_half_must_not_go_and_the_index_must_stay_loadable() {
-        let folder = folder(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c"), ("d.md", "d")]);
-        let mut desk = Desk::open(folder.path()).unwrap();
-        desk.put("a.md", None).unwrap();
-        desk.put("b.md", None).unwrap();
-        assert_eq!(desk.objection().unwrap(), None);
-        desk.put("c.md", None).unwrap();
-        assert_eq!(
-            desk.objection().unwrap().as_deref(),
-            Some("it would delete 3 of 4 memories, more than half")
-        );
-        desk.put("c.md", Some(b"c".to_vec())).unwrap();
-        desk.put("MEMORY.md", Some("x\n".repeat(201).into_bytes())).unwrap();
-        assert!(desk.objection().unwrap().unwrap().contains("201 lines"));
-    }
-
-    #[test]
-    fn names_that_an_agent_may_not_use_are_refused() {
-        let folder = folder(&[]);
-        let desk = Desk::open(folder.path()).unwrap();
-        let root = folder.path();
-        for path in [".history/log.md", ".consolidate-lock", "../x.md", "a.sh", "CLAUDE.md"] {
-            assert!(desk.place(&root.join(path)).is_err(), "{path}");
-        }
-        assert_eq!(desk.place(&root.join("sub/a.md")).unwrap(), "sub/a.md");
-    }
-}
+mod tests;

@@ -228,6 +228,12 @@ impl Hold {
             None => guarded.remove(),
         }
     }
+
+    /// Needs no room on the disk and no guard: from now on nobody gives signs of life here.
+    fn fall_silent(&self) -> io::Result<()> {
+        let found = Folder::open(&self.lock.dir)?.read()?.filter(|found| found.has_token(&self.token));
+        found.map_or(Ok(()), |found| found.touch(Timestamp::UNIX_EPOCH))
+    }
 }
 
 impl Drop for Hold {
@@ -235,8 +241,10 @@ impl Drop for Hold {
         if self.ended {
             return;
         }
-        if let Err(error) = self.give_back() {
-            tracing::warn!(%error, "the dream lock could not be given back; it is given up when this process ends");
+        let Err(error) = self.give_back() else { return };
+        tracing::warn!(%error, "the dream lock could not be given back");
+        if let Err(error) = self.fall_silent() {
+            tracing::warn!(%error, "the dream lock is given up when this process ends, or in an hour");
         }
     }
 }

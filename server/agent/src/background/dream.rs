@@ -6,8 +6,10 @@
 
 mod clock;
 mod gates;
+mod held;
 mod report;
 mod run;
+mod told;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -138,7 +140,6 @@ impl Dreams {
         known.running.push(progress.clone());
     }
 
-    /// One that broke off.
     fn forget(&self, dream: &str) {
         self.known().running.retain(|running| running.dream != dream);
     }

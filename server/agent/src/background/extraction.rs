@@ -67,6 +67,7 @@ pub(super) async fn after_turn(session: Arc<Session>, snapshot: Snapshot) {
         let looking = tokio::spawn(consider(Arc::clone(&session), snapshot, throttled));
         if let Err(error) = looking.await {
             tracing::error!(%error, session = %session.id, "an extraction panicked");
+            session.state().learning.failures += 1;
         }
         let mut state = session.state();
         next = state.learning.waiting.take().map(|snapshot| (snapshot, Throttled::No));
@@ -81,7 +82,6 @@ enum Throttled {
 }
 
 async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttled) {
-    session.shared.faults.reach("extraction");
     let settings = session.shared.settings(&session.cwd).settings;
     if gates(&session, &settings).iter().any(|gate| !gate.open) {
         return;
@@ -137,6 +137,7 @@ async fn run(
     let (shared, id) = (&session.shared, Some(session.id.clone()));
     let job =
         shared.jobs.begin(&shared.frontend, JobKind::Extraction, id.clone(), "Remembering what is worth it");
+    shared.faults.reach("extraction");
     let (learnt, spent) = (Arc::new(Mutex::new(Vec::new())), Mutex::new(Spent::default()));
     let forked = Extraction { session, settings, memories, snapshot, count, job: &job, learnt: &learnt };
     let outcome = forked.run(&spent).await;

@@ -30,7 +30,7 @@ impl Agent {
         jobs.stop_all(|job| job.kind == JobKind::Dream);
         learning.close();
         let drained = async { tokio::join!(learning.wait(), jobs.idle()) };
-        if tokio::time::timeout(DRAIN, drained).await.is_err() {
+        if tokio::time::timeout(self.shared.faults.drain(DRAIN), drained).await.is_err() {
             tracing::warn!("some background work did not end in time");
         }
     }

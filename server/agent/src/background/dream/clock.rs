@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> Zoned {
-        format!("{text}[UTC]").parse().unwrap()
+        text.parse::<jiff::Timestamp>().unwrap().to_zoned(jiff::tz::TimeZone::UTC)
     }
 
     #[test]

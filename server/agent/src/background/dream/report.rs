@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use markdown::frontmatter;
 use memory::history::{self, History};
 use workspace::{Beneath, Durable, Private};
@@ -20,6 +20,8 @@ const FOLDER: &str = "dreams";
 /// Reports that are kept; the oldest go.
 const KEPT: usize = 30;
 const LARGEST: u64 = 4 << 20;
+/// `2026-03-01T03-01-00`.
+const TIME_LENGTH: usize = 19;
 
 /// What a notification says.
 pub(super) fn headline(came: &Came, dry_run: bool) -> String {
@@ -80,14 +82,14 @@ pub(super) fn text(report: &DreamReport, came: &Came, headline: &str) -> String 
 
 pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf> {
     let folder = Beneath::open(directory)?.create_private(history::FOLDER)?.create_folder(FOLDER)?;
-    let mut names = reports(&folder)?;
-    let mut time = report.ended;
-    let named = |time: Timestamp| time.strftime("%Y-%m-%dT%H-%M-%S.%3fZ.md").to_string();
-    // Names are in the order of the reports.
-    while names.contains(&named(time)) {
-        time = time.saturating_add(SignedDuration::from_millis(1)).unwrap_or(time);
-    }
-    let name = named(time);
+    let names = reports(&folder)?;
+    // Two in a second keep their order.
+    let time = report.ended.strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let same_second = names.iter().filter_map(|name| Some(place(name)).filter(|(of, _)| *of == time));
+    let name = match same_second.map(|(_, number)| number).max() {
+        Some(last) => format!("{time}-{}.md", last + 1),
+        None => format!("{time}.md"),
+    };
     let front = format!(
         "---\ndream: {}\nstatus: {}\ntrigger: {}\nbegan: {}\nended: {}\ninput: {}\noutput: {}\ncache_read: {}\ncache_write: {}\ncost_usd: {}\n---\n\n",
         report.dream,
@@ -102,7 +104,6 @@ pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf
         report.cost_usd,
     );
     folder.write(&name, format!("{front}{}", report.text).as_bytes(), Durable::Now)?;
-    names.sort();
     for old in names.iter().take((names.len() + 1).saturating_sub(KEPT)) {
         folder.remove(old)?;
     }
@@ -113,9 +114,7 @@ pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf
 pub(in super::super) fn find(directory: &Path, dream: Option<&str>) -> io::Result<Option<DreamReport>> {
     let Some(private) = Beneath::open(directory)?.private(history::FOLDER)? else { return Ok(None) };
     let Some(folder) = private.folder(FOLDER)? else { return Ok(None) };
-    let mut names = reports(&folder)?;
-    names.sort();
-    for name in names.iter().rev() {
+    for name in reports(&folder)?.iter().rev() {
         let Some(bytes) = folder.read(name, LARGEST)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let path = directory.join(history::FOLDER).join(FOLDER).join(name);
@@ -128,8 +127,18 @@ pub(in super::super) fn find(directory: &Path, dream: Option<&str>) -> io::Resul
     Ok(None)
 }
 
+/// Oldest first.
 fn reports(folder: &Private) -> io::Result<Vec<String>> {
-    Ok(folder.names()?.into_iter().filter(|name| name.ends_with(".md")).collect())
+    let mut names: Vec<String> = folder.names()?.into_iter().filter(|name| name.ends_with(".md")).collect();
+    names.sort_by(|one, other| place(one).cmp(&place(other)));
+    Ok(names)
+}
+
+/// The second, and which of it: `2026-03-01T03-01-00-2.md` is the second one.
+fn place(name: &str) -> (&str, u64) {
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let (time, number) = stem.split_at_checked(TIME_LENGTH).unwrap_or((stem, ""));
+    (time, number.strip_prefix('-').and_then(|number| number.parse().ok()).unwrap_or(1))
 }
 
 fn read(text: &str, path: PathBuf) -> Option<DreamReport> {
@@ -218,6 +227,7 @@ mod tests {
             save(folder.path(), &report(&format!("d{number}"))).unwrap();
         }
         let last = find(folder.path(), None).unwrap().unwrap();
+        assert_eq!(last.dream, "d39");
         assert_eq!((last.usage.input_tokens, last.cost_usd), (10, 0.25));
         assert_eq!(last.text, "# Dream improved 1 memory\n");
         assert!(find(folder.path(), Some("d0")).unwrap().is_none());

@@ -1,7 +1,7 @@
 //! One dream, from its fork to its report.
 
 use std::{
-    path::PathBuf,
+    panic::AssertUnwindSafe,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -9,12 +9,12 @@ use std::{
 };
 
 use conversation::{Body, Message, ResultContent};
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use jiff::Timestamp;
 use memory::{
     directive,
     dream_lock::Hold,
-    history::{Author, By, History, Target},
+    history::{Author, By, History},
     lint::{self, LintContext},
     scan,
 };
@@ -23,12 +23,14 @@ use settings::directories;
 
 use super::{
     super::{
-        DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound, JobKind, JobState,
-        News, blocking,
+        DreamChange, DreamOutcome, DreamReport, JobKind, JobState, News, blocking,
         jobs::Running,
         memory_tools::{MemoryTools, Origin},
     },
-    Trigger, report,
+    Trigger,
+    held::{Held, beat, let_go, lost},
+    report,
+    told::Told,
 };
 use crate::{
     fork::{Fork, ForkError, ForkTools, Spent},
@@ -42,10 +44,6 @@ use crate::{
 /// Many memories are read and written in few rounds; whoever needs more goes in circles.
 const ROUNDS: u32 = 40;
 const OUTPUT_TOKENS: u64 = 16_000;
-/// "The last 30 kept."
-const KEPT_ROUNDS: usize = 30;
-/// What is shown of what it says.
-const SHOWN_CHARS: usize = 300;
 
 pub(super) struct Dream {
     pub shared: Arc<Shared>,
@@ -78,48 +76,52 @@ impl Came {
 
 /// Whoever asks from now on is told that it runs.
 pub(super) fn start(dream: Dream, job: Running) {
-    let (shared, id) = (Arc::clone(&dream.shared), job.id.clone());
-    let told = Arc::new(Told::new(&shared, &id));
+    let told = Arc::new(Told::new(&dream.shared, &job.id));
     told.tell(|_| {});
-    let (telling, work) = (Arc::clone(&told), shared.work.clone());
-    work.spawn(async move {
-        // On a task of its own: a panic ends the dream with words, and the lock goes back to what it was.
-        if let Err(error) = tokio::spawn(dream.run(job, telling)).await {
-            tracing::error!(%error, "a dream panicked");
-            told.end(DreamOutcome::Failed, "it broke off; the log has the details");
-            shared.dreams.forget(&id);
-        }
+    let work = dream.shared.work.clone();
+    work.spawn(run(dream, job, told));
+}
+
+async fn run(mut dream: Dream, job: Running, told: Arc<Told>) {
+    let began = Timestamp::now();
+    let hold = Arc::new(Mutex::new(dream.hold.take()));
+    let spent = Mutex::new(Spent::default());
+    let dreamt = AssertUnwindSafe(dream.dream(&job, &told, &hold, &spent)).catch_unwind();
+    let came = dreamt.await.unwrap_or_else(|_panic| {
+        tracing::error!("a dream panicked");
+        Came::to_nothing(
+            DreamOutcome::Failed,
+            "It broke off, and nothing was changed; the log has the details.",
+        )
     });
+    // Before anybody hears of the end: the next one may begin at once.
+    let_go(hold).await;
+    let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+    dream.tell(job, &told, came, spent, began).await;
 }
 
 impl Dream {
-    async fn run(mut self, job: Running, told: Arc<Told>) {
-        let began = Timestamp::now();
-        let hold = Arc::new(Mutex::new(self.hold.take()));
-        let spent = Mutex::new(Spent::default());
-        let came = match self.fork(&job, &told, &hold, &spent).await {
-            Ok((tools, said)) => self.finish(&job.id, tools, said, &hold).await,
+    async fn dream(&self, job: &Running, told: &Arc<Told>, hold: &Held, spent: &Mutex<Spent>) -> Came {
+        let forked = tokio::select! {
+            forked = self.fork(job, told, hold, spent) => forked,
+            why = lost(hold) => Err(ForkError::Stopped(why)),
+        };
+        match forked {
+            Ok((tools, said)) => self.finish(&job.id, tools, said, hold).await,
             Err(ForkError::Cancelled) => {
                 Came::to_nothing(DreamOutcome::Killed, "It was stopped; nothing was changed.")
             }
             Err(error) => {
                 Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {error}"))
             }
-        };
-        // Unless it has ended well: the time of the last dream is what it was.
-        let held = hold.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(hold) = held {
-            tokio::task::spawn_blocking(move || hold.release());
         }
-        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-        self.tell(job, &told, came, spent, began).await;
     }
 
     async fn fork(
         &self,
         job: &Running,
         told: &Arc<Told>,
-        hold: &Arc<Mutex<Option<Hold>>>,
+        hold: &Held,
         spent: &Mutex<Spent>,
     ) -> Result<(Arc<MemoryTools>, String), ForkError> {
         self.shared.faults.reach("dream");
@@ -168,13 +170,7 @@ impl Dream {
     }
 
     /// Makes the changes, unless they would do harm or are only to be seen.
-    async fn finish(
-        &self,
-        id: &str,
-        tools: Arc<MemoryTools>,
-        said: String,
-        hold: &Arc<Mutex<Option<Hold>>>,
-    ) -> Came {
+    async fn finish(&self, id: &str, tools: Arc<MemoryTools>, said: String, hold: &Held) -> Came {
         let (id, hold, directory) = (id.to_owned(), Arc::clone(hold), self.memories.directory().to_owned());
         let dry_run = self.dry_run;
         let finished = blocking(move || {
@@ -191,7 +187,7 @@ impl Dream {
             Ok(committed(&id, &tools, said, &mut hold, &directory))
         });
         finished.await.unwrap_or_else(|why| {
-            Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {why}"))
+            Came::to_nothing(DreamOutcome::Failed, format!("Its changes could not be made: {why}"))
         })
     }
 
@@ -220,7 +216,7 @@ impl Dream {
             }
         }
         self.memories.store.mark_stale();
-        if !self.dry_run && status == DreamOutcome::Completed {
+        if made.changes.iter().any(|change| change.change.is_some()) {
             self.tell_changes(&job.id).await;
         }
         let written = if self.dry_run || status != DreamOutcome::Completed { 0 } else { count };
@@ -282,26 +278,6 @@ fn committed(
     let author =
         |path: &str| Author { group: Some(id.to_owned()), ..Author::new(By::Dream, why(path, &said)) };
     let made = tools.commit(author, fence);
-    if let Some(error) = made.error {
-        if !lost.load(Ordering::Relaxed) && !made.changes.is_empty() {
-            let author = Author::new(By::Dream, "the dream could not be finished and was rolled back");
-            let undone = History::open(directory)
-                .map_err(Into::into)
-                .and_then(|history| history.undo(&Target::Group(id.to_owned()), &author));
-            if let Err(error) = undone {
-                tracing::error!(%error, "a dream could not be rolled back");
-            }
-        }
-        return Came::to_nothing(
-            DreamOutcome::Failed,
-            format!("It could not be finished and was rolled back: {error}"),
-        );
-    }
-    if let Some(hold) = hold.take()
-        && let Err(error) = hold.complete()
-    {
-        tracing::warn!(%error, "the time of the dream could not be written down");
-    }
     let history = History::open(directory).ok();
     let changes = made.changes.iter().map(|change| DreamChange {
         change: Some(change.id.clone()),
@@ -309,7 +285,23 @@ fn committed(
         why: change.why.clone(),
         diff: history.as_ref().map(|history| history.diff(change)).unwrap_or_default(),
     });
-    Came { status: DreamOutcome::Completed, changes: changes.collect(), kept: made.kept, words: said }
+    let changes: Vec<DreamChange> = changes.collect();
+    if let Some(error) = made.error {
+        let what = match (changes.len(), lost.load(Ordering::Relaxed)) {
+            (0, true) => "nothing was changed",
+            (0, false) => "was rolled back",
+            (_, true) => "stopped half-way",
+            (_, false) => "not all of it could be rolled back",
+        };
+        let words = format!("It could not be finished and {what}: {error}");
+        return Came { status: DreamOutcome::Failed, words, changes, kept: made.kept };
+    }
+    if let Some(hold) = hold.take()
+        && let Err(error) = hold.complete()
+    {
+        tracing::warn!(%error, "the time of the dream could not be written down");
+    }
+    Came { status: DreamOutcome::Completed, changes, kept: made.kept, words: said }
 }
 
 /// What is on the desk.
@@ -346,7 +338,7 @@ fn settled(thread: &[Arc<Message>]) -> Vec<Arc<Message>> {
 struct Dreamer<'a> {
     tools: Arc<MemoryTools>,
     told: Arc<Told>,
-    hold: Arc<Mutex<Option<Hold>>>,
+    hold: Held,
     job: &'a Running,
 }
 
@@ -369,74 +361,8 @@ impl ForkTools for Dreamer<'_> {
             let progress = self.told.progress();
             let files = progress.files_touched.len();
             self.job.report(&format!("round {}, {files} memories touched", progress.rounds));
-            let hold = Arc::clone(&self.hold);
-            blocking(move || match hold.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-                Some(hold) => hold.beat().map_err(std::io::Error::other),
-                None => Ok(()),
-            })
-            .await
+            beat(&self.hold).await
         })
-    }
-}
-
-/// How far it is, for everybody who watches.
-struct Told {
-    shared: Arc<Shared>,
-    progress: Mutex<DreamProgress>,
-}
-
-impl Told {
-    fn new(shared: &Arc<Shared>, id: &str) -> Self {
-        let progress = DreamProgress {
-            dream: id.to_owned(),
-            status: DreamOutcome::Running,
-            phase: DreamPhase::Starting,
-            rounds: 0,
-            files_touched: Vec::new(),
-            text: None,
-            latest: Vec::new(),
-        };
-        Self { shared: Arc::clone(shared), progress: Mutex::new(progress) }
-    }
-
-    fn progress(&self) -> DreamProgress {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn touched(&self, files: Vec<PathBuf>) {
-        let progress = self.progress();
-        if progress.files_touched != files || progress.phase == DreamPhase::Starting {
-            self.tell(|progress| {
-                progress.phase = DreamPhase::Updating;
-                progress.files_touched = files;
-            });
-        }
-    }
-
-    fn round(&self, said: &str, calls: usize) {
-        let text: String = said.trim().chars().take(SHOWN_CHARS).collect();
-        self.tell(|progress| {
-            progress.rounds += 1;
-            progress.text = Some(text.clone()).filter(|text| !text.is_empty());
-            progress.latest.push(DreamRound { text, tool_calls: calls });
-            if progress.latest.len() > KEPT_ROUNDS {
-                progress.latest.remove(0);
-            }
-        });
-    }
-
-    fn end(&self, status: DreamOutcome, words: &str) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        (progress.status, progress.text) = (status, Some(words.to_owned()));
-        self.shared.frontend.dream_progress(progress.clone());
-    }
-
-    fn tell(&self, change: impl FnOnce(&mut DreamProgress)) {
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut progress);
-        self.shared.dreams.progressed(&progress);
-        // Under the lock: nobody hears of a later state first.
-        self.shared.frontend.dream_progress(progress.clone());
     }
 }
 

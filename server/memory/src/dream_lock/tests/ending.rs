@@ -37,6 +37,21 @@ fn the_first_dream_that_fails_leaves_nothing() {
     assert_eq!(fixture.names(), [""; 0]);
 }
 
+/// A full disk, or one that may only be read in places.
+#[test]
+fn a_lock_that_cannot_be_given_back_shows_that_nobody_dreams() {
+    let fixture = Fixture::with("", 2 * DAY);
+    let before = fixture.lock.look().unwrap();
+    let hold = fixture.acquired();
+    let history = fixture.folder.path().join(crate::history::FOLDER);
+    fs::remove_dir_all(&history).unwrap();
+    fs::write(&history, "in the way").unwrap();
+    drop(hold);
+    assert_eq!(fixture.lock.look().unwrap(), before);
+    fs::remove_file(&history).unwrap();
+    assert_eq!(fixture.acquired().previous(), before.last);
+}
+
 /// Claude Code leaves its number while it dreams and afterwards; of what we left we know that nobody dreams.
 #[test]
 fn a_server_that_lives_on_after_its_dream_holds_nothing() {
