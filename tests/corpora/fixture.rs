@@ -3,17 +3,16 @@
 
 use std::{
     fs,
-    io::ErrorKind,
-    net::{TcpListener, UdpSocket},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
 use tempfile::TempDir;
 
 use crate::{
+    places::Places,
     program::binary,
+    sink::Sink,
     tree::{Tree, differences, tree},
 };
 
@@ -22,22 +21,21 @@ pub const SECRET: &str = "sk-canary-4f1d";
 
 pub struct Fixture {
     folder: TempDir,
+    places: Places,
     before: Tree,
-    connections: TcpListener,
-    datagrams: UdpSocket,
+    sink: Sink,
 }
 
 impl Fixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        fill(folder.path());
-        let before = tree(folder.path(), &folder.path().join("memory"));
-        let connections = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = connections.local_addr().expect("an address");
-        let datagrams = UdpSocket::bind(address).expect("the same port");
-        connections.set_nonblocking(true).expect("a socket");
-        datagrams.set_nonblocking(true).expect("a socket");
-        Self { folder, before, connections, datagrams }
+        let base = folder.path();
+        let places =
+            Places { workspace: base.join("ws"), canary: base.join("canary"), home: base.join("home") };
+        places.fill();
+        fs::create_dir(base.join("memory")).expect("a folder");
+        let before = tree(base, &base.join("memory"));
+        Self { folder, places, before, sink: Sink::new() }
     }
 
     pub fn path(&self, relative: &str) -> PathBuf {
@@ -46,15 +44,7 @@ impl Fixture {
 
     /// A command of the corpus, with its places and addresses made those of this fixture.
     pub fn localized(&self, command: &str) -> String {
-        let port = self.connections.local_addr().expect("an address").port();
-        let base = self.folder.path().display();
-        command
-            .replace("/tmp/canary", &format!("{base}/canary"))
-            .replace("/tmp/ws", &format!("{base}/ws"))
-            .replace("127.0.0.1:9/", &format!("127.0.0.1:{port}/"))
-            .replace("127.0.0.1/9", &format!("127.0.0.1/{port}"))
-            .replace("127.0.0.1/53", &format!("127.0.0.1/{port}"))
-            .replace("127.0.0.1 9", &format!("127.0.0.1 {port}"))
+        self.places.localized(command, self.sink.port())
     }
 
     /// Runs a line of shell behind the walls.
@@ -92,64 +82,7 @@ impl Fixture {
             .filter(|path| *path != self.path("memory"))
             .map(|path| format!("{} changed", path.display()))
             .collect();
-        match self.connections.accept() {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            reached => damage.push(format!("connected: {reached:?}")),
-        }
-        match self.datagrams.recv_from(&mut [0; 16]) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            reached => damage.push(format!("datagram: {reached:?}")),
-        }
+        damage.extend(self.sink.visits());
         damage
     }
-}
-
-fn fill(base: &Path) {
-    for folder in [
-        "canary",
-        "memory",
-        "home/.aws",
-        "ws/topics",
-        "ws/src",
-        "ws/evilbin",
-        "ws/target",
-        "ws/repo/.git/objects",
-        "ws/repo/.git/refs",
-    ] {
-        fs::create_dir_all(base.join(folder)).expect("a folder");
-    }
-    let canary = base.join("canary/P");
-    let evil = format!("#!/bin/sh\ntouch {}\n", canary.display());
-    let texts = [
-        ("README.md", "foo\nbar\nit's a `code` -delete 123\nsay \"hi\"\nこんにちは\n"),
-        ("notes.md", "notes about memory\n"),
-        ("MEMORY.md", "- [a](topics/a.md)\n"),
-        ("topics/a.md", "topic a\n"),
-        ("file with spaces.md", "spaces\n"),
-        ("a'b.md", "quote\n"),
-        ("patterns.txt", "foo\n"),
-        ("log.txt", "start\nerror one\nend\nmore\nand more\nlast\n"),
-        ("src/main.rs", "fn main() {}\n"),
-        (".env", "TOKEN=1\n"),
-        ("victim", "alive\n"),
-        ("list0", "victim\0"),
-        ("evil.so", "not an object\n"),
-        ("session.jsonl", "{}\n"),
-        ("repo/.git/HEAD", "ref: refs/heads/main\n"),
-    ];
-    for (name, text) in texts {
-        fs::write(base.join("ws").join(name), text).expect("a file");
-    }
-    fs::write(base.join("ws/big.txt"), "some line\n".repeat(20_000)).expect("a file");
-    fs::write(base.join("home/.netrc"), "machine x\n").expect("a file");
-    let config =
-        format!("[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {}/ws/evil.sh\n", base.display());
-    fs::write(base.join("ws/repo/.git/config"), config).expect("a file");
-    for name in ["evil.sh", "ls", "evilbin/ls", "evilbin/cat"] {
-        let path = base.join("ws").join(name);
-        fs::write(&path, &evil).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
-    }
-    let made = Command::new("mkfifo").arg(base.join("ws/fifo")).status().expect("mkfifo is installed");
-    assert!(made.success());
 }

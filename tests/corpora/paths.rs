@@ -2,9 +2,7 @@
 
 use std::{
     fs,
-    os::unix::{fs::symlink, net::UnixListener},
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde::Deserialize;
@@ -13,6 +11,7 @@ use tempfile::TempDir;
 use workspace::Beneath;
 
 use crate::{
+    places::Project,
     program::answers,
     tree::{differences, tree},
 };
@@ -46,6 +45,7 @@ fn corpus() -> Vec<Row> {
 /// What the paths of the corpus expect to find.
 struct Fixture {
     folder: TempDir,
+    project: Project,
     memory: PathBuf,
 }
 
@@ -53,82 +53,21 @@ impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let base = folder.path();
-        let project = base.join("home/.claude/projects/-ws");
-        let memory = project.join("memory");
-        let outside = base.join("outside");
-        for made in [
-            &memory.join("topics"),
-            &memory.join("team"),
-            &memory.join("dir.md"),
-            &memory.join(".git/hooks"),
-            &project.join("other"),
-            &outside,
-            &base.join("ws/.git/hooks"),
-            &base.join("ws/.claude"),
-        ] {
-            fs::create_dir_all(made).expect("a folder");
-        }
-        let files = [
-            memory.join("MEMORY.md"),
-            memory.join("user.md"),
-            memory.join("topics/a.md"),
-            memory.join(".consolidate-lock"),
-            project.join("session.jsonl"),
-            outside.join("secret.md"),
-            base.join("home/.bashrc"),
-        ];
-        for file in files {
-            fs::write(file, "old").expect("a file");
-        }
-        let links = [
-            ("link_file.md", outside.join("secret.md")),
-            ("link_dir", outside.clone()),
-            ("link_rel", PathBuf::from("../../..")),
-            ("chain1", PathBuf::from("chain2")),
-            ("chain2", outside.clone()),
-            ("dangling_dir", outside.join("nodir")),
-            ("dangling.md", outside.join("nothing.md")),
-            ("topics/proc", PathBuf::from("/proc/self")),
-            ("loop.md", PathBuf::from("loop.md")),
-            ("a_loop", PathBuf::from("b_loop")),
-            ("b_loop", PathBuf::from("a_loop")),
-            ("topics/up", PathBuf::from("../..")),
-            ("inner_link.md", PathBuf::from("MEMORY.md")),
-            ("dir_inner", PathBuf::from("topics")),
-            ("link_lock.md", PathBuf::from(".consolidate-lock")),
-        ];
-        for (name, target) in links {
-            symlink(target, memory.join(name)).expect("a link");
-        }
-        fs::hard_link(outside.join("secret.md"), memory.join("hard.md")).expect("a link");
-        UnixListener::bind(memory.join("socket.md")).expect("a socket");
-        make_special("mkfifo", &[], &memory.join("fifo.md"));
-        // Only root makes devices; a pipe is as special.
-        if !make_special("mknod", &["c", "1", "3"], &memory.join("dev_null.md")) {
-            make_special("mkfifo", &[], &memory.join("dev_null.md"));
-        }
-        Self { folder, memory }
+        let project = Project {
+            folder: base.join("home/.claude/projects/-ws"),
+            outside: base.join("outside"),
+            home: base.join("home"),
+            workspace: base.join("ws"),
+        };
+        project.fill();
+        let memory = project.memory();
+        Self { folder, project, memory }
     }
 
     /// The line that asks for this path.
     fn line(&self, row: &Row) -> String {
-        let base = self.folder.path().display().to_string();
-        let project = format!("{base}/home/.claude/projects/-ws");
-        let path = row
-            .path
-            .get()
-            .replace("@MEM@", &format!("{project}/memory"))
-            .replace("@PROJ@", &project)
-            .replace("@HOME@", &format!("{base}/home"))
-            .replace("@OUT@", &format!("{base}/outside"))
-            .replace("@WS@", &format!("{base}/ws"));
-        format!("{{\"path\": {path}}}")
+        format!("{{\"path\": {}}}", self.project.localized(row.path.get()))
     }
-}
-
-fn make_special(program: &str, arguments: &[&str], path: &Path) -> bool {
-    let status = Command::new(program).arg(path).args(arguments).stderr(std::process::Stdio::null()).status();
-    status.expect("it is installed").success()
 }
 
 #[test]

@@ -15,7 +15,8 @@ pub struct Entry {
     owner: (u32, u32),
     links: u64,
     changed: (i64, i64),
-    content: Option<Vec<u8>>,
+    /// The bytes of a file, the target of a link.
+    pub content: Option<Vec<u8>>,
 }
 
 /// Everything below a folder but what is below `except`.

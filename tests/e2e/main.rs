@@ -21,6 +21,7 @@ mod mcp_servers;
 mod memory;
 mod metering;
 mod neovim;
+mod obedience;
 mod panics;
 mod plain_clients;
 mod processes;

@@ -5,7 +5,8 @@ use testkit::{lsp_client::Answer, model_server::Reply};
 
 use crate::harness::{Harness, rigs, trust};
 
-fn configuration() -> String {
+/// Of a project with such a server.
+pub fn configuration() -> String {
     let server = rigs().join("mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     assert!(server.is_file(), "{} is missing: run `cargo xtask test` once", server.display());
     json!({ "mcpServers": { "everything": { "command": "node", "args": [server, "stdio"] } } }).to_string()

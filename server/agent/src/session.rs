@@ -176,7 +176,8 @@ pub(crate) fn surroundings(shared: &Shared, settings: &Settings, id: &SessionId,
         None => std::env::vars_os().collect(),
     };
     let environment = own.into_iter().chain(set).chain(places).collect();
-    Surroundings { environment, containment: containment(shared, settings, cwd, temporary) }
+    let containment = containment(shared, settings, cwd, temporary);
+    Surroundings { environment, containment, ..Surroundings::default() }
 }
 
 /// For walled-in commands: beside it are the files of others.

@@ -332,6 +332,7 @@ fn policy(session: &Session, loaded: &settings::Loaded) -> Policy {
         roots,
         free_write_dirs: session.memory_dir.iter().cloned().collect(),
         untrusted: !trusted,
+        unattended: false,
         readable_dirs: session.memory_dir.iter().cloned().chain([session.project_dir()]).collect(),
         home: session.shared.environment.home().to_owned(),
     }

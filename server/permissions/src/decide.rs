@@ -12,7 +12,7 @@ use crate::{
     paths::Place,
     protected::{protected_below, protected_part},
     rules::{Reading, Rule, Rules},
-    secrets::{may_hold_secrets, secret_part},
+    secrets::{may_hold_secrets, secret, secret_part},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Policy {
     /// Nobody has said yet that this folder is to be trusted: every command is asked about, judged or not. What its
     /// own settings files allow is not among the rules then.
     pub untrusted: bool,
+    /// Nobody can be asked: what looks like a credential is not read in the workspace either.
+    pub unattended: bool,
 }
 
 /// In a memory dir, what keeps the history and who dreams is written by the server alone.
@@ -137,10 +139,11 @@ impl Call<'_> {
     }
 
     fn read(&self, path: &Path, place: &Place) -> Decision {
-        let Policy { roots, readable_dirs, free_write_dirs, home, .. } = self.policy;
+        let Policy { roots, readable_dirs, free_write_dirs, home, unattended, .. } = self.policy;
         let path = path.display();
         let inside = place.is_inside(roots);
-        if let Some(secret) = secret_part(place, inside, home) {
+        let in_workspace = || roots.iter().filter_map(|root| place.below(root)).find_map(secret);
+        if let Some(secret) = secret_part(place, inside, home).or_else(|| unattended.then(in_workspace)?) {
             return ask(format!("{path} may hold credentials (`{secret}`)"));
         }
         if inside {

@@ -17,7 +17,7 @@ use crate::{
     modes::Mode,
     paths::{Place, clean, follow},
     rules::Reading,
-    secrets::{may_hold_secrets, secret_part_by},
+    secrets::{may_hold_secrets, secret, secret_part_by},
 };
 
 /// Folders beyond this many are looked up anew for each of their files.
@@ -51,7 +51,7 @@ impl ReadFilter {
     }
 
     fn is_harmless(&self, folder: &Path, known: &Known) -> bool {
-        if !known.restrictions.is_empty() {
+        if !known.restrictions.is_empty() || self.policy.unattended {
             return false;
         }
         let harmless = self.harmless.read().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +151,13 @@ impl Known {
         if policy.mode == Mode::Bypass {
             return false;
         }
-        let Some(secret) = secret_part_by(place, inside(&self.roots), &self.home) else { return false };
+        let in_workspace = || {
+            let real = place.real.as_deref()?;
+            self.roots.iter().filter_map(|root| real.strip_prefix(root).ok()).find_map(secret)
+        };
+        let secret = secret_part_by(place, inside(&self.roots), &self.home)
+            .or_else(|| policy.unattended.then(in_workspace)?);
+        let Some(secret) = secret else { return false };
         let access = Access::Read { path: place.written.clone() };
         let mut permits = policy.rules.allow.iter().chain(&policy.session_rules).filter(|rule| {
             rule.spells_out(secret) && rule.matches("Read", &access, Some(place), policy, Reading::Permits)
@@ -261,6 +267,22 @@ mod tests {
                       @M/.env
                 shown @O/.aws/config
                       @W/.env
+            "#]],
+        );
+    }
+
+    #[test]
+    fn where_nobody_can_be_asked_credentials_of_the_workspace_are_left_out_too() {
+        check(
+            &tree().unattended(),
+            &["@W/.env", "@W/src/server.key", "@W/src/main.rs", "@W/.git/config", "@W/dangling", "@M/a.md"],
+            expect![[r#"
+                      @W/.env
+                      @W/src/server.key
+                shown @W/src/main.rs
+                      @W/.git/config
+                shown @W/dangling
+                shown @M/a.md
             "#]],
         );
     }

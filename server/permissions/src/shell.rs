@@ -49,10 +49,11 @@ pub struct Surroundings<'a> {
 }
 
 /// Which of the programs that change nothing are on the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Programs {
     /// Those that an agent without a user beside it needs to look around.
     Few,
+    #[default]
     All,
 }
 

@@ -73,6 +73,11 @@ impl Tree {
         self
     }
 
+    pub(crate) fn unattended(mut self) -> Self {
+        self.policy.unattended = true;
+        self
+    }
+
     /// `Read @W/x`, `Write @W/x`, `Bash rm x`, `Look cat x` (a command that is judged first), `Fetch example.com`,
     /// `McpRead mcp__server__tool`.
     pub(crate) fn access(&self, call: &str) -> (&'static str, Access) {

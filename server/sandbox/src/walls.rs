@@ -74,6 +74,12 @@ impl Walls {
         Self { writable: vec![memory], network: Network::None, strength: Strength::Sealed }
     }
 
+    /// For a background agent's commands that were found to change nothing: no folder at all, so that a mistake in
+    /// finding it out does not matter in the memory folder either.
+    pub fn closed() -> Self {
+        Self { writable: Vec::new(), network: Network::None, strength: Strength::Sealed }
+    }
+
     /// For the commands of the session itself, where the user wants them walled in: the workspace's folders, the
     /// memory folder, and a private folder for temporary files (see [`crate::private_folder`]) that the program must be
     /// told of in `TMPDIR`: `/tmp` itself is also where others keep theirs, and so is `/dev/shm`.

@@ -22,7 +22,10 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use permissions::Judged;
+use permissions::{
+    Judged,
+    shell::{Programs, Trusted, judge_in},
+};
 
 pub use self::containment::Containment;
 pub(crate) use self::{
@@ -63,6 +66,8 @@ pub struct Surroundings {
     /// The variables they see, instead of the server's.
     pub environment: Vec<(OsString, OsString)>,
     pub containment: Containment,
+    /// Which of them may be found to change nothing.
+    pub programs: Programs,
 }
 
 struct State {
@@ -115,7 +120,7 @@ struct Order<'a> {
 impl Shell {
     /// A shell whose commands see these variables instead of the server's, without a helper to hold them.
     pub fn with_environment(cwd: PathBuf, environment: Vec<(OsString, OsString)>) -> Arc<Self> {
-        Self::within(cwd, Surroundings { environment, containment: Containment::default() })
+        Self::within(cwd, Surroundings { environment, ..Surroundings::default() })
     }
 
     pub fn within(cwd: PathBuf, surroundings: Surroundings) -> Arc<Self> {
@@ -172,7 +177,10 @@ impl Shell {
     /// [`Shell::start_judged`] runs, to the letter.
     pub(crate) fn judge(&self, command: &str) -> Option<Judged> {
         let (folder, _) = self.folder();
-        permissions::shell::judge(command, &folder).ok()
+        let programs = lock(&self.surroundings).programs;
+        let trusted = Trusted::Installed;
+        let surroundings = permissions::shell::Surroundings { cwd: &folder, home: None, programs, trusted };
+        judge_in(command, &surroundings).ok()
     }
 
     /// Starts a command that someone waits for.

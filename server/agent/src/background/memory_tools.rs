@@ -6,6 +6,7 @@
 //! the process of every command, so that a mistake here does not matter.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
@@ -17,7 +18,10 @@ use memory::{
     history::Author,
     index, secrets, topic,
 };
-use permissions::{Access, Decision, Mode, Policy, ReadFilter, shell};
+use permissions::{
+    Access, Decision, Mode, Policy, ReadFilter,
+    shell::{self, Programs},
+};
 use sandbox::Walls;
 use serde_json::Value;
 use settings::directories;
@@ -35,6 +39,9 @@ use crate::{memories::Memories, session::Session, tool_round::Call, turn};
 const LARGEST_MEMORY: usize = 64 * 1024;
 /// What one result brings back, in characters.
 const LONGEST_RESULT: usize = 50_000;
+
+/// Nobody sits beside it.
+const PROGRAMS: Programs = Programs::Few;
 
 const ALLOWED: &str = "allowed are Read, Grep and Glob in the workspace and the project's own files, Bash for commands that \
                        change nothing, Write and Edit of `.md` files in the memory directory, and `rm` of such files";
@@ -71,7 +78,7 @@ impl MemoryTools {
         let editor = session.shared.workspace.clone();
         Ok(Self {
             toolbox: toolbox.clone(),
-            context: context(session, &policy, memories.directory(), seen_by(&editor), cancel),
+            context: context(session, &policy, seen_by(&editor), cancel),
             policy,
             desk: Mutex::new(Desk::open(memories.directory())?),
             memories,
@@ -103,8 +110,8 @@ impl MemoryTools {
         let Some(tool) = self.toolbox.find(name) else { return Err(format!("there is no tool {name}")) };
         let mut context = self.context.clone();
         let access = tool.access(input, &context).map_err(|ToolFailure(words)| words)?;
-        if !matches!(access, Access::Read { .. } | Access::Command { judged: Some(_), .. }) {
-            return Err(format!("not allowed here: the command may change something; {ALLOWED}"));
+        if let Access::Command { command, judged: None } = &access {
+            return Err(format!("not allowed here: {}; {ALLOWED}", self.objection(command)));
         }
         if let Access::Read { path } = &access
             && self.is_gone(path)
@@ -123,10 +130,21 @@ impl MemoryTools {
         Ok(shortened(output.content))
     }
 
+    /// Why the command is not one that changes nothing.
+    fn objection(&self, command: &str) -> String {
+        let cwd = &self.context.cwd;
+        let surroundings =
+            shell::Surroundings { cwd, home: None, programs: PROGRAMS, trusted: shell::Trusted::Installed };
+        let objection = shell::judge_in(command, &surroundings).err();
+        objection.unwrap_or_else(|| "nothing runs in the background here".to_owned())
+    }
+
     /// Lays a change on the desk.
     fn change(&self, name: &str, input: &Value) -> Result<ResultContent, String> {
+        // Before anything is looked at: what a refusal says must not depend on files elsewhere.
+        let named = input.get("file_path").and_then(Value::as_str).unwrap_or_default();
+        let (_, place) = self.place("file_path", named)?;
         let proposed = propose(name, input, &self.context).map_err(|ToolFailure(words)| words)?;
-        let place = self.place(&proposed.path)?;
         if proposed.text.len() > LARGEST_MEMORY {
             return Err(format!(
                 "{} bytes are too many for a memory; keep what matters, or split it by topic",
@@ -135,9 +153,8 @@ impl MemoryTools {
         }
         let mut desk = self.desk();
         let before = desk.current(&place).map_err(|error| error.to_string())?;
-        if secrets_in(&proposed.text)
-            > secrets_in(&String::from_utf8_lossy(before.as_deref().unwrap_or_default()))
-        {
+        let had = String::from_utf8_lossy(before.as_deref().unwrap_or_default());
+        if adds_a_secret(&had, &proposed.text) {
             return Err(
                 "not allowed: it holds what looks like a secret; note where it is kept instead, never the \
                         secret itself"
@@ -156,11 +173,14 @@ impl MemoryTools {
         Ok(ResultContent::Text(proposed.accepted(&self.context)))
     }
 
-    fn remove(&self, names: &[String]) -> Result<ResultContent, String> {
+    fn remove(&self, line: &str, names: &[String]) -> Result<ResultContent, String> {
+        let access = Access::Command { command: line.to_owned(), judged: None };
+        if let Decision::Deny { why } = permissions::decide("Bash", &access, &self.policy) {
+            return Err(format!("not allowed: {why}"));
+        }
         let mut places = Vec::new();
         for name in names {
-            let path = self.context.resolve("path", name).map_err(|ToolFailure(words)| words)?;
-            let place = self.place(&path)?;
+            let (path, place) = self.place("path", name)?;
             if is_index(&place) {
                 return Err(format!("not allowed: {} is the index; change it instead", path.display()));
             }
@@ -177,20 +197,25 @@ impl MemoryTools {
         Ok(ResultContent::Text(format!("Removed {}.", names.join(", "))))
     }
 
-    /// Where in the memory directory, if it may be changed.
-    fn place(&self, path: &Path) -> Result<String, String> {
-        let place = self.desk().place(path).map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
-        let access = Access::write(path.to_owned());
+    /// The path that a call names, and where it is in the memory directory, if it may be changed there.
+    fn place(&self, field: &str, named: &str) -> Result<(PathBuf, String), String> {
+        let path = self.context.resolve(field, named).map_err(|ToolFailure(words)| words)?;
+        // As it is written: `..` behind a link leads elsewhere than it seems.
+        let place = self.desk().place(&self.context.cwd.join(named));
+        let place = place.map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
+        let access = Access::write(path.clone());
         match permissions::decide("Write", &access, &self.policy) {
             Decision::Allow { .. } => {}
             Decision::Deny { why } | Decision::Ask { why } => return Err(format!("not allowed: {why}")),
         }
-        let is_at_it = self.editor.documents().into_iter().any(|open| open.dirty && open.path == path);
+        // The editor may know the folder by another name.
+        let is_it = |open: &Path| self.desk().place(open).is_ok_and(|other| other == place);
+        let is_at_it = self.editor.documents().into_iter().any(|open| open.dirty && is_it(&open.path));
         if is_at_it {
             let name = path.display();
             return Err(format!("{name} is open in the editor with unsaved changes: leave it to the user"));
         }
-        Ok(place)
+        Ok((path, place))
     }
 
     /// Lets later reads and searches see what lies on the desk.
@@ -219,7 +244,7 @@ impl MemoryTools {
             "Bash" => {
                 let line = input.get("command").and_then(Value::as_str).unwrap_or_default();
                 match shell::removals(line) {
-                    Some(names) => self.remove(&names),
+                    Some(names) => self.remove(line, &names),
                     None => self.look("Bash", &input).await,
                 }
             }
@@ -234,6 +259,7 @@ fn policy(session: &Session, memory_dir: &Path) -> std::io::Result<Policy> {
     policy.mode = Mode::Default;
     policy.rules.allow.clear();
     policy.session_rules.clear();
+    policy.unattended = true;
     policy.free_write_dirs = vec![memory_dir.to_owned(), memory_dir.canonicalize()?];
     policy.readable_dirs.extend(policy.free_write_dirs.iter().cloned());
     let related = directories::related_project_dirs(&session.shared.environment, &session.cwd);
@@ -255,17 +281,14 @@ fn seen_by(editor: &Workspace) -> Workspace {
 fn context(
     session: &Arc<Session>,
     policy: &Policy,
-    memory_dir: &Path,
     workspace: Workspace,
     cancel: CancellationToken,
 ) -> ToolContext {
     let reads = ReadState::new();
     reads.restore(&session.reads.all());
     let home = session.shared.environment.home().to_owned();
-    let containment = Containment {
-        main_walls: Some(Walls::sealed(memory_dir.to_owned())),
-        ..Containment::of_this_process()
-    };
+    let containment =
+        Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
     let environment = sandbox::rebuilt_environment(&home, &session.cwd);
     let filter = (policy.clone(), OnceLock::new());
     let may_read: tools::MayRead =
@@ -280,7 +303,7 @@ fn context(
         may_read,
         target: None,
         reads,
-        shell: Shell::within(session.cwd.clone(), Surroundings { environment, containment }),
+        shell: Shell::within(session.cwd.clone(), Surroundings { environment, containment, programs: PROGRAMS }),
         judged: None,
         todos: Todos::new(),
         fetch: FetchPolicy::default(),
@@ -298,8 +321,12 @@ fn like(before: Option<&[u8]>, text: &str) -> Vec<u8> {
     [mark, text.as_bytes()].concat()
 }
 
-fn secrets_in(text: &str) -> usize {
-    secrets::scan(text).len()
+/// Whether a line with what looks like a secret is none of those that were there.
+fn adds_a_secret(before: &str, after: &str) -> bool {
+    let known: HashSet<&str> = before.lines().collect();
+    let lines: Vec<&str> = after.lines().collect();
+    let is_new = |line: usize| lines.get(line.saturating_sub(1)).is_none_or(|line| !known.contains(line));
+    secrets::scan(after).iter().any(|finding| is_new(finding.line))
 }
 
 fn is_index(place: &str) -> bool {
@@ -345,5 +372,36 @@ impl AgentHost for Nobody {
 
     fn skills(&self) -> Vec<skills::Skill> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_was_there_may_stay_and_none_takes_its_place() {
+        let [old, new] = ["J9dK2mQx7RvT4nWz8LbY6cFh3PsA5gE1uXoN", "Q2wE4rT6yU8iO0pA1sD3fG5hJ7kL9zX2cV4b"]
+            .map(|token| format!("The token is ghp_{token}\n"));
+        assert!(adds_a_secret("", &old));
+        assert!(!adds_a_secret(&old, &format!("More.\n{old}")));
+        assert!(!adds_a_secret(&old.replace('\n', "\r\n"), &old));
+        assert!(adds_a_secret(&old, &new));
+        assert!(!adds_a_secret(&old, "The token is in the vault.\n"));
+    }
+
+    #[test]
+    fn a_file_keeps_its_line_ends_and_its_mark() {
+        assert_eq!(like(Some(b"\xef\xbb\xbfa\r\nb\r\n"), "a\nc\n"), b"\xef\xbb\xbfa\r\nc\r\n");
+        assert_eq!(like(Some(b"a\n"), "a\nc\n"), b"a\nc\n");
+        assert_eq!(like(None, "a\n"), b"a\n");
+    }
+
+    #[test]
+    fn what_is_brought_back_has_an_end() {
+        let long = "é".repeat(LONGEST_RESULT + 1);
+        let ResultContent::Text(text) = shortened(ResultContent::Text(long)) else { panic!("it is a text") };
+        assert!(text.starts_with('é') && text.ends_with("[cut here; look more narrowly]"));
+        assert_eq!(text.chars().filter(|c| *c == 'é').count(), LONGEST_RESULT);
     }
 }

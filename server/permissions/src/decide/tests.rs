@@ -461,6 +461,20 @@ fn in_an_untrusted_folder_every_command_is_asked_about_but_what_was_allowed_in_t
 }
 
 #[test]
+fn where_nobody_can_be_asked_credentials_of_the_workspace_are_not_read_either() {
+    tree().unattended().check(
+        &["Read @W/.env", "Grep @W/.git/config", "Read @W/src/main.rs", "Read @M/a.md", "Look cat .env"],
+        expect![[r#"
+            ASK   "Read @W/.env": @W/.env may hold credentials (`.env`)
+            ASK   "Grep @W/.git/config": @W/.git/config may hold credentials (`.git/config`)
+            allow "Read @W/src/main.rs": it reads inside the workspace
+            allow "Read @M/a.md": it reads in a folder that may be read
+            ASK   "Look cat .env": the command may change something
+        "#]],
+    );
+}
+
+#[test]
 fn walks_are_asked_about_where_something_below_is_not_to_be_read() {
     let calls = ["Look grep -rn foo src", "Look grep -Rn foo src", "Look ls src", "Look find . -name x"];
     tree().check(&calls, expect![[r#"
