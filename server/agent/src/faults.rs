@@ -2,24 +2,33 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use crate::wall_clock::WallClock;
+
 /// Does nothing unless a test put something in. A point has the name of what runs there: `tool Read`, `turn`.
 #[derive(Clone, Default)]
 pub struct Faults {
     at: Option<Arc<Fault>>,
     patience: Option<Duration>,
+    clock: WallClock,
 }
 
 type Fault = dyn Fn(&str) + Send + Sync;
 
 impl Faults {
     pub fn new(at: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { at: Some(Arc::new(at)), patience: None }
+        Self { at: Some(Arc::new(at)), ..Self::default() }
     }
 
     /// Waits so long for what a request takes along if it is there in time: what a test sees must not depend on how busy
     /// the machine is.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
+        self
+    }
+
+    /// What the server takes for the clock on the wall.
+    pub fn with_clock(mut self, clock: WallClock) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -31,6 +40,10 @@ impl Faults {
 
     pub fn patience(&self, usual: Duration) -> Duration {
         self.patience.unwrap_or(usual)
+    }
+
+    pub fn clock(&self) -> &WallClock {
+        &self.clock
     }
 }
 

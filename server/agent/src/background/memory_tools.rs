@@ -13,6 +13,7 @@ use std::{
 use conversation::{Block, ResultContent};
 use futures_util::future::BoxFuture;
 use memory::{
+    daily,
     desk::{Committed, Desk},
     history::Author,
     index, secrets, topic,
@@ -180,6 +181,12 @@ impl MemoryTools {
     /// Where in the memory directory, if it may be changed.
     fn place(&self, path: &Path) -> Result<String, String> {
         let place = self.desk().place(path).map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
+        if daily::is_log(&place) {
+            let name = path.display();
+            return Err(format!(
+                "not allowed: {name} is the log of a day and stays as it is; write topic files"
+            ));
+        }
         let access = Access::write(path.to_owned());
         match permissions::decide("Write", &access, &self.policy) {
             Decision::Allow { .. } => {}
