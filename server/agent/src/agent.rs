@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::{
-    cleaner, commands,
+    background, cleaner, commands,
     doctor::{self, Repair},
     event::AgentEvent,
     files, git, layout, meter, opening, original, query_loop, report,
@@ -376,7 +376,8 @@ impl Agent {
         if let Some(memories) = session.memories() {
             memories.wake(&self.shared.frontend);
         }
-        self.open().insert(session.id.clone(), session);
+        self.open().insert(session.id.clone(), Arc::clone(&session));
+        background::opened(&session);
         let agent = Arc::downgrade(self);
         self.cleaner.get_or_init(|| AbortOnDropHandle::new(tokio::spawn(cleaner::run(agent))));
     }

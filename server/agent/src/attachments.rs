@@ -6,11 +6,12 @@ use std::{fmt::Write, path::Path, sync::Arc};
 
 use context::fragment;
 use conversation::{Attachment, Block, Body, Flags, Record};
+use memory::dates;
 use permissions::Mode;
 use workspace::{Encoding, Range, Workspace};
 
 use crate::{
-    commands, instructions, recall,
+    commands, instructions, prompt, recall,
     session::Session,
     turn::Turn,
     types::{AgentError, Prompt, PromptPart},
@@ -26,6 +27,8 @@ const SHOWN_CHARS: usize = 28_000_000;
 /// The kinds of the reminders about plan mode.
 const PLAN_ON: &str = "plan";
 const PLAN_OFF: &str = "plan-off";
+/// The kind of the reminder that another day has begun.
+const DAY: &str = "day";
 
 /// The API's limit for one image, in base64 characters.
 const IMAGE_CHARS: usize = 7_000_000;
@@ -129,6 +132,31 @@ pub(crate) async fn join_queued(turn: &mut Turn) {
     let reminders = std::mem::take(&mut turn.session.state().reminders);
     for (kind, text) in reminders {
         turn.session.attach(kind, text);
+    }
+    tell_day(turn);
+}
+
+/// The first message says which day it is, and stays as it is for the cache: who keeps a log for each day is told when
+/// another begins.
+fn tell_day(turn: &Turn) {
+    let session = &turn.session;
+    if !turn.settings.features(&session.shared.environment).daily_log {
+        return;
+    }
+    let today = session.shared.faults.clock().today();
+    let later = session.state().thread.iter().rev().find_map(|message| match &message.body {
+        Body::Attachment(attachment) if attachment.kind == DAY => dates::find_date(&attachment.text),
+        _ => None,
+    });
+    let told = later.or_else(|| {
+        let texts = turn.opening.rendered.context.iter().filter_map(|block| match block {
+            Block::Text { text } => text.rsplit_once(prompt::TODAY),
+            _ => None,
+        });
+        texts.last().and_then(|(_, date)| dates::find_date(date))
+    });
+    if told.is_some_and(|told| told != today) {
+        session.attach(DAY, fragment::reminder(&format!("{}{today}.", prompt::TODAY), 200));
     }
 }
 

@@ -231,6 +231,11 @@ impl Lesson {
     }
 }
 
+/// A session is there: whoever only opens one has their dream at night, too. Looks at the disk.
+pub(crate) fn opened(session: &Arc<Session>) {
+    dream::clock::keep(session);
+}
+
 /// "At the end, without blocking the user, extraction and the dream gate."
 pub(crate) fn after_turn(session: &Arc<Session>, lesson: Option<Lesson>) {
     let shared = &session.shared;

@@ -2,12 +2,15 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use crate::wall_clock::WallClock;
+
 /// Does nothing unless a test put something in. A point has the name of what runs there: `tool Read`, `turn`.
 #[derive(Clone, Default)]
 pub struct Faults {
     at: Option<Arc<Fault>>,
     patience: Option<Duration>,
     drain: Option<Duration>,
+    clock: WallClock,
 }
 
 type Fault = dyn Fn(&str) + Send + Sync;
@@ -30,6 +33,12 @@ impl Faults {
         self
     }
 
+    /// What the server takes for the clock on the wall.
+    pub fn with_clock(mut self, clock: WallClock) -> Self {
+        self.clock = clock;
+        self
+    }
+
     pub fn reach(&self, point: &str) {
         if let Some(at) = &self.at {
             at(point);
@@ -42,6 +51,10 @@ impl Faults {
 
     pub fn drain(&self, usual: Duration) -> Duration {
         self.drain.unwrap_or(usual)
+    }
+
+    pub fn clock(&self) -> &WallClock {
+        &self.clock
     }
 }
 

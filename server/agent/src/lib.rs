@@ -44,6 +44,7 @@ mod tool_round;
 mod turn;
 mod turns;
 pub mod types;
+mod wall_clock;
 mod web_search;
 mod window;
 
@@ -77,3 +78,4 @@ pub use types::{
     ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound, SessionNotes, SessionPage,
     SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand, SourceCost,
 };
+pub use wall_clock::WallClock;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use conversation::{Block, Prefix, Record};
-use memory::instructions::Reason;
+use memory::{instructions::Reason, rules::Keeping};
 use model::{ModelError, Provider, ToolDefinition, catalogue::ModelSpec};
 use settings::Settings;
 use tools::{Needs, Tool, Toolbox};
@@ -212,7 +212,7 @@ async fn render(
             skills: &skills,
             git,
             instructions: &instructions::load(&session, Reason::SessionStart),
-            today: jiff::Zoned::now().date(),
+            today: session.shared.faults.clock().today(),
         })
     });
     rendered.await.map_err(|error| {
@@ -225,7 +225,7 @@ async fn render(
 /// files.
 pub(crate) fn reload(session: &Arc<Session>) -> Vec<InstructionFile> {
     let pieces = instructions::load(session, Reason::SessionStart);
-    let today = jiff::Zoned::now().date();
+    let today = session.shared.faults.clock().today();
     let text = prompt::first_message(&pieces, session.memory_dir.as_deref(), today);
     let context: Arc<[Block]> = [Block::text(text)].into();
     let changed = match &mut session.state().rendered {
@@ -246,10 +246,11 @@ pub(crate) fn reload(session: &Arc<Session>) -> Vec<InstructionFile> {
 /// What the model is told about memory: the same for all sessions in one directory.
 fn memory_section(session: &Session, settings: &Settings, directory: &Path) -> String {
     let environment = &session.shared.environment;
-    let searches = settings.features(environment).search_past_context;
-    let transcripts = searches.then(|| session.project_dir());
+    let features = settings.features(environment);
+    let keeping = if features.daily_log { Keeping::DailyLog } else { Keeping::Topics };
+    let transcripts = features.search_past_context.then(|| session.project_dir());
     let guidelines = settings.memory_guidelines(environment);
-    memory::rules::section(directory, transcripts.as_deref(), guidelines.as_deref())
+    memory::rules::section(directory, keeping, transcripts.as_deref(), guidelines.as_deref())
 }
 
 #[cfg(test)]

@@ -24,6 +24,9 @@ const INSTRUCTIONS_CAP: usize = 200_000;
 const SKILLS: usize = 100;
 const SKILL_BYTES: usize = 400;
 
+/// What stands before the date.
+pub(crate) const TODAY: &str = "Today is ";
+
 pub(crate) struct Inputs<'a> {
     pub cwd: &'a Path,
     /// What it is told about memory; `None` where that is switched off.
@@ -142,7 +145,7 @@ pub(crate) fn first_message(pieces: &[Piece], memory_dir: Option<&Path>, today: 
             &index::cut(&hidden::shown(&text)),
         ));
     }
-    body.push_str(&format!("\n\nToday is {today}."));
+    body.push_str(&format!("\n\n{TODAY}{today}."));
     fragment::reminder(&body, 2 * INSTRUCTIONS_CAP)
 }
 

@@ -30,7 +30,7 @@ use tokio::{
 };
 use tower_lsp::jsonrpc::{ErrorCode, Id, Request, Response};
 
-pub use agent::Faults;
+pub use agent::{Faults, WallClock};
 use framing::{Frame, FrameReader};
 use ingress::Ingress;
 use lifecycle::{ENDING_LIMIT, End, LAST_WORDS_LIMIT};

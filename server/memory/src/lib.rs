@@ -5,6 +5,7 @@
 //! memory directory, by handle ([`workspace::Beneath`]).
 
 pub mod compose;
+pub mod daily;
 pub mod dates;
 pub mod desk;
 pub mod directive;

@@ -4,7 +4,7 @@
 //! fails or would do harm leaves nothing behind. Then they are made under the lock of all who may dream, and can be
 //! taken back, one or all.
 
-mod clock;
+pub(super) mod clock;
 mod gates;
 mod held;
 mod report;

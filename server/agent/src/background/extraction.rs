@@ -185,7 +185,7 @@ struct Extraction<'a> {
 impl Extraction<'_> {
     async fn run(&self, spent: &Mutex<Spent>) -> Result<(), ForkError> {
         let opening = self.opening().await?;
-        let today = jiff::Zoned::now().date();
+        let today = self.session.shared.faults.clock().today();
         let prompt = last_prompt(&self.snapshot.thread);
         let author = Author {
             by: By::Extraction,

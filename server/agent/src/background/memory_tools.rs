@@ -14,6 +14,7 @@ use std::{
 use conversation::{Block, ResultContent};
 use futures_util::future::BoxFuture;
 use memory::{
+    daily,
     desk::{Committed, Desk},
     history::Author,
     index, secrets, topic,
@@ -203,6 +204,9 @@ impl MemoryTools {
         // As it is written: `..` behind a link leads elsewhere than it seems.
         let place = self.desk().place(&self.context.cwd.join(named));
         let place = place.map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
+        if daily::is_log(&place) {
+            return Err(format!("not allowed: {named} is the log of a day and stays as it is; write topic files"));
+        }
         let access = Access::write(path.clone());
         match permissions::decide("Write", &access, &self.policy) {
             Decision::Allow { .. } => {}

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use context::fragment;
 use memory::{
     compose::{Draft, has_secret, index_line},
-    dates,
-    history::{Author, By, History},
+    daily, dates,
+    history::{Author, By, Change, History},
     index,
 };
 use workspace::Beneath;
@@ -38,7 +38,13 @@ pub(crate) fn save(session: &Arc<Session>, turn: &TurnId, statement: &str) -> St
         return "That looks like a secret, and memories are plain files: it is not kept. Note where it is stored instead."
             .to_owned();
     }
-    match memories.save(session, turn, statement) {
+    let shared = &session.shared;
+    let keeps_log = shared.settings(&session.cwd).settings.features(&shared.environment).daily_log;
+    let saved = match keeps_log {
+        true => memories.log(session, turn, statement),
+        false => memories.save(session, turn, statement),
+    };
+    match saved {
         Ok(saved) => saved,
         Err(error) => format!("The note could not be saved: {error}"),
     }
@@ -48,7 +54,7 @@ impl Memories {
     fn save(&self, session: &Arc<Session>, turn: &TurnId, statement: &str) -> std::io::Result<String> {
         crate::files::create_private_dir(self.directory())?;
         let _alone = self.edit();
-        let today = jiff::Zoned::now().date();
+        let today = session.shared.faults.clock().today();
         let draft = Draft::of(&dates::absolute(statement, Some(today)));
         let topic_before = self.bytes(&draft.file_name);
         let before = topic_before.as_deref().map(String::from_utf8_lossy);
@@ -62,6 +68,50 @@ impl Memories {
         let is_listed =
             index::entries(&listed).iter().any(|entry| index::same_target(entry.target, &draft.file_name));
 
+        let mut writing = Writing::begin(self, session, turn, statement)?;
+        // The topic first: an index line without a file is worse than a file without a line, which lint adds.
+        writing.put(&draft.file_name, topic_before.as_deref(), &topic_after)?;
+        if !is_listed {
+            let index_after = index::with_entry(&listed, &index_line(&draft));
+            writing.put(index::NAME, index_before.as_deref(), &index_after)?;
+        }
+        let path = writing.end(session, turn, &draft.file_name, &draft.statement);
+        Ok(format!("Remembered as a {} memory: {}\n\n`{path}`", draft.kind.as_str(), draft.statement))
+    }
+
+    /// A line in the log of the day.
+    fn log(&self, session: &Arc<Session>, turn: &TurnId, statement: &str) -> std::io::Result<String> {
+        crate::files::create_private_dir(self.directory())?;
+        let _alone = self.edit();
+        let now = session.shared.faults.clock().now();
+        let draft = Draft::of(&dates::absolute(statement, Some(now.date())));
+        let name = daily::path(now.date());
+        let before = self.bytes(&name);
+        let text = before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        let after = daily::appended(&text, &daily::line(Some(now.time()), &draft));
+        let mut writing = Writing::begin(self, session, turn, statement)?;
+        writing.put(&name, before.as_deref(), &after)?;
+        let path = writing.end(session, turn, &name, &draft.statement);
+        Ok(format!("Noted in the log of the day: {}\n\n`{path}`", draft.statement))
+    }
+}
+
+/// The files of one note.
+struct Writing<'a> {
+    memories: &'a Memories,
+    beneath: Beneath,
+    history: History,
+    author: Author,
+    changes: Vec<Change>,
+}
+
+impl<'a> Writing<'a> {
+    fn begin(
+        memories: &'a Memories,
+        session: &Session,
+        turn: &TurnId,
+        statement: &str,
+    ) -> std::io::Result<Self> {
         let author = Author {
             by: By::User,
             why: format!("you noted it: “{}”", super::head(statement)),
@@ -69,29 +119,24 @@ impl Memories {
             message: None,
             group: Some(turn.clone()),
         };
-        let beneath = Beneath::open(self.directory())?;
-        let history = History::open(self.directory())?;
-        let write = |path: &str, before: Option<&[u8]>, after: &str| -> std::io::Result<_> {
-            let place = beneath.check(&self.directory().join(path)).map_err(std::io::Error::other)?;
-            beneath.write(&place, after.as_bytes()).map_err(std::io::Error::other)?;
-            history.record(path, before, Some(after.as_bytes()), &author)
-        };
-        // The topic first: an index line without a file is worse than a file without a line, which lint adds.
-        let mut changes = Vec::new();
-        changes.extend(write(&draft.file_name, topic_before.as_deref(), &topic_after)?);
-        if !is_listed {
-            let index_after = index::with_entry(&listed, &index_line(&draft));
-            changes.extend(write(index::NAME, index_before.as_deref(), &index_after)?);
-        }
-        self.tell(&*session.shared.frontend, Some((session, turn)), Ok(changes));
-        let path = self.directory().join(&draft.file_name);
-        let told = format!("The user has just saved a memory: {} ({})", draft.statement, path.display());
+        let (beneath, history) = (Beneath::open(memories.directory())?, History::open(memories.directory())?);
+        Ok(Self { memories, beneath, history, author, changes: Vec::new() })
+    }
+
+    fn put(&mut self, path: &str, before: Option<&[u8]>, after: &str) -> std::io::Result<()> {
+        let place =
+            self.beneath.check(&self.memories.directory().join(path)).map_err(std::io::Error::other)?;
+        self.beneath.write(&place, after.as_bytes()).map_err(std::io::Error::other)?;
+        self.changes.extend(self.history.record(path, before, Some(after.as_bytes()), &self.author)?);
+        Ok(())
+    }
+
+    /// Tells the user, and the model with its next request. Returns where it is.
+    fn end(self, session: &Arc<Session>, turn: &TurnId, path: &str, statement: &str) -> String {
+        self.memories.tell(&*session.shared.frontend, Some((session, turn)), Ok(self.changes));
+        let path = self.memories.directory().join(path).display().to_string();
+        let told = format!("The user has just saved a memory: {statement} ({path})");
         session.state().reminders.push((KIND, fragment::reminder(&markdown::hidden::shown(&told), 4_000)));
-        Ok(format!(
-            "Remembered as a {} memory: {}\n\n`{}`",
-            draft.kind.as_str(),
-            draft.statement,
-            path.display()
-        ))
+        path
     }
 }

@@ -1,4 +1,6 @@
-//! Taking a memory away: find it, drop its line from the index, remove its file, tell.
+//! Taking a memory away: find it, remove its file, drop its line from the index and its lines from the logs, tell.
+
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
@@ -6,10 +8,10 @@ use super::{
     answer,
     find::{all_hits, either, grep},
     plan::{Step, ToolCall},
-    rank::memory_places,
-    results::numbered_lines,
+    rank::{covered, memory_places},
+    results::{Hit, numbered_lines},
     situation::Situation,
-    terms::{escaped, terms},
+    terms::{Term, escaped, terms},
 };
 
 const INDEX: &str = "MEMORY.md";
@@ -34,31 +36,53 @@ pub(super) fn step(situation: &Situation, topic: &str) -> Step {
         let read = ToolCall::new("Read", json!({ "file_path": index }));
         return Step::Calls(vec![grep(&pattern, 100, Some(folder)), read]);
     }
-    let found = || memory_places(situation, &all_hits(situation), &terms).into_iter().next();
-    let Some(path) = recalled.or_else(|| found().map(|place| place.path)) else {
+    // A log has much else in it.
+    let (logged, hits): (Vec<Hit>, Vec<Hit>) =
+        all_hits(situation).into_iter().partition(|hit| hit.path.starts_with(&format!("{folder}/logs/")));
+    let found = || memory_places(situation, &hits, &terms).into_iter().next();
+    let path = recalled.or_else(|| found().map(|place| place.path));
+    let wanted: i64 = terms.iter().map(Term::weight).sum();
+    let is_meant = |hit: &Hit| covered(&hit.text.to_lowercase(), &terms) * 2 >= wanted;
+    let logged: Vec<Hit> = logged.into_iter().filter(is_meant).collect();
+    let Some(place) = path.as_ref().or(logged.first().map(|hit| &hit.path)) else {
         return Step::Answer(format!("I remember nothing about \"{topic}\", so there is nothing to forget."));
     };
     // The file first: a line without a file is worse than a file without a line.
     let Some(removed) = rounds.get(1) else {
-        let command = format!("rm -- '{}'", path.replace('\'', "'\\''"));
-        let input = json!({"command": command, "description": "Removes the memory's file"});
-        return Step::Calls(vec![ToolCall::new("Bash", input)]);
+        let remove = path.iter().map(|path| {
+            let command = format!("rm -- '{}'", path.replace('\'', "'\\''"));
+            let input = json!({"command": command, "description": "Removes the memory's file"});
+            ToolCall::new("Bash", input)
+        });
+        let logs: BTreeSet<&str> = logged.iter().map(|hit| hit.path.as_str()).collect();
+        let read = logs.into_iter().map(|log| ToolCall::new("Read", json!({ "file_path": log })));
+        return Step::Calls(remove.chain(read).collect());
     };
     if removed.iter().any(|call| call.failed) {
         return Step::Answer(format!(
-            "I could not remove `{path}`, so it stays. {}",
+            "I could not remove `{place}`, so it stays. {}",
             answer::failures(situation)
         ));
     }
-    let edits = line_edits(situation, &index, path.strip_prefix(folder.as_str()).unwrap_or(&path));
+    let mut edits = match &path {
+        Some(path) => line_edits(situation, &index, path.strip_prefix(folder.as_str()).unwrap_or(path)),
+        None => Vec::new(),
+    };
+    edits.extend(logged.iter().map(|hit| without_line(&hit.path, &hit.text)));
     if rounds.len() == 2 && !edits.is_empty() {
         return Step::Calls(edits);
+    }
+    if path.is_none() {
+        return Step::Answer(match rounds.get(2).is_some_and(|round| round.iter().any(|call| call.failed)) {
+            true => format!("I could not take it out of `{place}`. {}", answer::failures(situation)),
+            false => format!("Forgotten: what `{place}` said of it is gone. Undo brings it back."),
+        });
     }
     let index_note = match rounds.get(2).is_some_and(|round| round.iter().any(|call| call.failed)) {
         true => format!("but its line in `{INDEX}` is still there. {}", answer::failures(situation)),
         false => format!("and its line in `{INDEX}` too. Undo brings both back."),
     };
-    Step::Answer(format!("Forgotten: `{path}` is gone, {index_note}"))
+    Step::Answer(format!("Forgotten: `{place}` is gone, {index_note}"))
 }
 
 /// What takes the entries of a file out of the index.
@@ -74,9 +98,10 @@ fn line_edits(situation: &Situation, index: &str, name: &str) -> Vec<ToolCall> {
         .into_iter()
         .filter(|entry| memory::index::same_target(entry.target, name.trim_start_matches('/')))
         .filter_map(|entry| text.lines().nth(entry.line))
-        .map(|line| {
-            let input = json!({"file_path": index, "old_string": format!("{line}\n"), "new_string": ""});
-            ToolCall::new("Edit", input)
-        })
+        .map(|line| without_line(index, line))
         .collect()
+}
+
+fn without_line(path: &str, line: &str) -> ToolCall {
+    ToolCall::new("Edit", json!({"file_path": path, "old_string": format!("{line}\n"), "new_string": ""}))
 }

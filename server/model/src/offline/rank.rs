@@ -69,7 +69,7 @@ fn ranked(situation: &Situation, hits: &[&Hit], terms: &[Term]) -> Vec<Place> {
     places
 }
 
-fn covered(lower_case: &str, terms: &[Term]) -> i64 {
+pub(super) fn covered(lower_case: &str, terms: &[Term]) -> i64 {
     terms.iter().filter(|term| term.matches(lower_case)).map(Term::weight).sum()
 }
 

@@ -2,6 +2,7 @@
 
 use memory::{
     compose::{Draft, has_secret, index_line},
+    daily,
     dates::absolute,
 };
 use serde_json::json;
@@ -25,6 +26,9 @@ pub(super) fn step(situation: &Situation, statement: &str) -> Step {
         return Step::Answer(text.to_owned());
     }
     let memory = Draft::of(&absolute(statement, situation.today));
+    if let Some(today) = situation.today.filter(|_| situation.keeps_log) {
+        return log(situation, &memory, &format!("{folder}/{}", daily::path(today)));
+    }
     let topic_path = format!("{folder}/{}", memory.file_name);
     let index_path = format!("{folder}/{INDEX}");
     if let Some(written) = situation.rounds.iter().find(|round| round.iter().any(is_write)) {
@@ -62,6 +66,25 @@ pub(super) fn step(situation: &Situation, statement: &str) -> Step {
         calls.push(index_call(&index_path, &index_before, &index_line(&memory)));
     }
     Step::Calls(calls)
+}
+
+/// Read the log of the day, add a line, tell. One that cannot be read is not there yet.
+fn log(situation: &Situation, memory: &Draft, path: &str) -> Step {
+    let line = daily::line(None, memory);
+    if let Some(call) = situation.rounds.iter().flatten().find(|call| is_write(call)) {
+        return Step::Answer(match call.failed {
+            true => format!("I could not save that. {}", answer::failure(call)),
+            false => format!("Noted in the log of the day: {}\n\n`{path}`", memory.statement),
+        });
+    }
+    let Some(read) = read_of(situation, path) else {
+        return Step::Calls(vec![ToolCall::new("Read", json!({ "file_path": path }))]);
+    };
+    let before = if read.failed { String::new() } else { text_of(read) };
+    if before.lines().any(|known| known == line) {
+        return Step::Answer(format!("I already know that: it is in `{path}`."));
+    }
+    Step::Calls(vec![index_call(path, &before, &line)])
 }
 
 /// All that is in memory, one line each.

@@ -20,6 +20,8 @@ pub(super) struct Situation {
     /// The memories that came to mind at the question: the file, and the lines that are shown of it.
     pub(super) recalled: Vec<Recalled>,
     pub(super) memory_dir: Option<String>,
+    /// What is worth keeping goes into the log of the day.
+    pub(super) keeps_log: bool,
     pub(super) working_dir: Option<String>,
     pub(super) today: Option<Date>,
     pub(super) tools: Vec<String>,
@@ -56,6 +58,8 @@ impl Situation {
                 let line = line.trim_start_matches(['-', '*', ' ']);
                 if let Some(path) = line.strip_prefix("Memory directory:") {
                     situation.memory_dir = Some(folder(path));
+                } else if line.starts_with(memory::daily::LEAD) {
+                    situation.keeps_log = true;
                 } else if let Some(path) = line.strip_prefix("Working directory:") {
                     situation.working_dir = Some(folder(path));
                 }
@@ -67,13 +71,15 @@ impl Situation {
                 Role::Assistant => situation.read_assistant(&message.content),
             }
         }
-        situation.today = situation
+        // A conversation that went on over midnight was told so by itself.
+        let later = situation.reminders.iter().rev().filter(|reminder| reminder.starts_with("Today is "));
+        let first = situation
             .reminders
             .iter()
             .flat_map(|reminder| reminder.lines())
             .chain(request.system.iter().flat_map(|block| block.text.lines()))
-            .filter(|line| ["date", "today"].iter().any(|word| line.to_lowercase().contains(word)))
-            .find_map(find_date);
+            .filter(|line| ["date", "today"].iter().any(|word| line.to_lowercase().contains(word)));
+        situation.today = later.map(String::as_str).chain(first).find_map(find_date);
         situation
     }
 

@@ -18,6 +18,7 @@ pub(super) struct Folder {
     pub(super) messages: Vec<RequestMessage>,
     pub(super) log: String,
     source: QuerySource,
+    keeps_log: bool,
 }
 
 impl Folder {
@@ -28,11 +29,16 @@ impl Folder {
             messages: Vec::new(),
             log: String::new(),
             source: QuerySource::Main,
+            keeps_log: false,
         }
     }
 
     pub(super) fn request(&self) -> Request {
-        let system = "You are an agent.\nWorking directory: /w\nMemory directory: /m/memory/\n";
+        let mut system =
+            "You are an agent.\nWorking directory: /w\nMemory directory: /m/memory/\n".to_owned();
+        if self.keeps_log {
+            system.push_str("Daily log: /m/memory/logs/YYYY/MM/YYYY-MM-DD.md\n");
+        }
         let tool = |name: &&str| ToolDefinition {
             name: (*name).to_owned(),
             description: String::new(),
@@ -40,7 +46,7 @@ impl Folder {
         };
         Request {
             model: "offline".to_owned(),
-            system: Arc::new([SystemBlock { text: system.to_owned(), ends_static_part: false }]),
+            system: Arc::new([SystemBlock { text: system, ends_static_part: false }]),
             tools: TOOLS.iter().map(tool).collect(),
             messages: self.messages.clone(),
             max_tokens: 8_000,
@@ -403,6 +409,47 @@ fn a_repository_introduces_itself() {
         ```
 
         There is a `Cargo.toml`, so: `cargo test`.
+    "#]]);
+}
+
+#[test]
+fn in_daily_log_mode_a_line_is_added_to_the_log_of_the_day() {
+    let mut folder = Folder::new("");
+    folder.keeps_log = true;
+    folder
+        .ask("Remember that the code freeze starts tomorrow because of the audit")
+        .ask("always write tests first")
+        .ask("always write tests first")
+        .ask_with("we decided to ship on Fridays", &["Today is 2026-10-08."]);
+    folder.log.push_str(&folder.tree("/m/"));
+    folder.check(expect![[r#"
+        > Remember that the code freeze starts tomorrow because of the audit
+        [Read {"file_path":"/m/memory/logs/2026/10/2026-10-07.md"}]
+        [Write {"file_path":"/m/memory/logs/2026/10/2026-10-07.md","content":"- project: The code freeze starts 2026-10-08 because of the audit\n"}]
+        (introduction)
+        Noted in the log of the day: The code freeze starts 2026-10-08 because of the audit
+
+        `/m/memory/logs/2026/10/2026-10-07.md`
+        > always write tests first
+        [Read {"file_path":"/m/memory/logs/2026/10/2026-10-07.md"}]
+        [Edit {"file_path":"/m/memory/logs/2026/10/2026-10-07.md","old_string":"- project: The code freeze starts 2026-10-08 because of the audit","new_string":"- project: The code freeze starts 2026-10-08 because of the audit\n- feedback: Always write tests first"}]
+        Noted in the log of the day: Always write tests first
+
+        `/m/memory/logs/2026/10/2026-10-07.md`
+        > always write tests first
+        [Read {"file_path":"/m/memory/logs/2026/10/2026-10-07.md"}]
+        I already know that: it is in `/m/memory/logs/2026/10/2026-10-07.md`.
+        > we decided to ship on Fridays
+        [Read {"file_path":"/m/memory/logs/2026/10/2026-10-08.md"}]
+        [Write {"file_path":"/m/memory/logs/2026/10/2026-10-08.md","content":"- project: We decided to ship on Fridays\n"}]
+        Noted in the log of the day: We decided to ship on Fridays
+
+        `/m/memory/logs/2026/10/2026-10-08.md`
+        //- /m/memory/logs/2026/10/2026-10-07.md
+        - project: The code freeze starts 2026-10-08 because of the audit
+        - feedback: Always write tests first
+        //- /m/memory/logs/2026/10/2026-10-08.md
+        - project: We decided to ship on Fridays
     "#]]);
 }
 

@@ -11,7 +11,7 @@ use settings::{Settings, TimeOfDay};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Trigger, Wanted, begin_if_open};
-use crate::{session::Session, shared::Shared};
+use crate::{session::Session, shared::Shared, wall_clock::WallClock};
 
 /// The clock on the wall may jump, and the machine may sleep: it is looked at this often at least.
 const LOOK: Duration = Duration::from_secs(5 * 60);
@@ -46,29 +46,34 @@ fn time(of_day: TimeOfDay) -> Option<Time> {
     Time::new(hour?, minute?, 0, 0).ok()
 }
 
-/// Starts the clock where one is wanted. May be called often.
-pub(super) fn keep(session: &Arc<Session>) {
+/// Starts the clock where one is wanted, and has it look. May be called often.
+pub(in super::super) fn keep(session: &Arc<Session>) {
     let shared = &session.shared;
     let settings = shared.settings(&session.cwd).settings;
     if Plan::of(&settings, shared).is_empty() {
         return;
     }
-    let weak = Arc::downgrade(session);
-    shared.dreams.clock.get_or_init(|| AbortOnDropHandle::new(tokio::spawn(run(weak))));
+    let (weak, clock) = (Arc::downgrade(shared), shared.faults.clock().clone());
+    let begun = clock.now();
+    shared.dreams.clock.get_or_init(|| AbortOnDropHandle::new(tokio::spawn(run(weak, clock, begun))));
+    shared.dreams.woken.notify_one();
 }
 
 /// For the session that was used last.
-async fn run(session: Weak<Session>) {
-    let Some(shared) = session.upgrade().map(|session| Arc::downgrade(&session.shared)) else { return };
-    let mut looked = Zoned::now();
+async fn run(shared: Weak<Shared>, mut clock: WallClock, mut looked: Zoned) {
     // What it was last idle since.
     let mut dreamt: Option<Instant> = None;
     loop {
         let Some(here) = shared.upgrade() else { return };
-        let Some(session) = latest(&here) else { return };
+        let woken = Arc::clone(&here.dreams.woken);
+        let Some(session) = latest(&here) else {
+            drop(here);
+            woken.notified().await;
+            continue;
+        };
         let settings = here.settings(&session.cwd).settings;
         let plan = Plan::of(&settings, &here);
-        let now = Zoned::now();
+        let now = clock.now();
         let active = here.dreams.last_activity();
         let is_quiet = here.open_sessions().iter().all(|session| session.state().running.is_none());
         let trigger = if plan.at.is_some_and(|at| has_struck(at, &looked, &now)) {
@@ -82,19 +87,20 @@ async fn run(session: Weak<Session>) {
         looked = now;
         if let Some(trigger) = trigger {
             let folder = session.cwd.clone();
-            let wanted =
-                Wanted { shared: Arc::clone(&here), folder, session: Some(session), trigger, dry_run: false };
+            // Where nothing was said yet, the first prompt is to find it untouched.
+            let session = Some(session).filter(|session| !session.state().thread.is_empty());
+            let wanted = Wanted { shared: Arc::clone(&here), folder, session, trigger, dry_run: false };
             begin_if_open(wanted).await;
         } else {
             drop(session);
         }
         let wait = next(plan, active.filter(|_| dreamt != active), &looked);
-        let woken = Arc::clone(&here.dreams.woken);
         // A server that ends is not held up by its clock.
         drop(here);
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = woken.notified() => {}
+            () = clock.moved() => {}
         }
     }
 }

@@ -128,7 +128,7 @@ impl Dream {
         let settings = self.shared.settings(&self.session.cwd).settings;
         let opening = job.cancel.run_until_cancelled(opening::current(&self.session, &settings)).await;
         let opening = opening.ok_or(ForkError::Cancelled)?.map_err(ForkError::Model)?;
-        let today = jiff::Zoned::now().date();
+        let today = self.shared.faults.clock().today();
         let (session, memories) = (Arc::clone(&self.session), Arc::clone(&self.memories));
         let (toolbox, cancel, since) = (opening.toolbox.clone(), job.cancel.clone(), self.since.clone());
         let prepared = blocking(move || {

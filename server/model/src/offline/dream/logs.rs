@@ -42,6 +42,13 @@ fn logged(line: &str) -> Option<Told> {
         let told = told(&format!("We decided: {decided}"))?;
         return Some(Told { kind: Some(Kind::Project), statement: told.statement });
     }
+    // As the log of a day has it: whoever wrote the kind has judged already.
+    let kinds = [Kind::Feedback, Kind::Project, Kind::Reference].into_iter();
+    let mut named = kinds.filter_map(|kind| Some((kind, after(&format!("{}: ", kind.as_str()))?)));
+    if let Some((kind, said)) = named.next() {
+        let told = told(said).or_else(|| told(&format!("Remember that {said}")))?;
+        return Some(Told { kind: Some(kind), statement: told.statement });
+    }
     let leads = [
         "user: ",
         "user said: ",

@@ -315,7 +315,8 @@ fn logs_are_distilled_and_stay() {
     let files = [
         memory("tabs.md", "type: feedback\n", "Always use tabs for indentation"),
         "//- logs/2026/10/2026-10-05.md\n# Monday\n- 09:14 user prefers short answers in German\n- 09:20 read src/lib.rs\n\
-         - [10:02] Always use tabs for indentation.\n- 11:00 decision: the importer is rewritten by Friday\n"
+         - [10:02] Always use tabs for indentation.\n- 11:00 decision: the importer is rewritten by Friday\n\
+         - 12:30 project: lunch is at noon\n- feedback: the password is hunter22hunter22\n"
             .to_owned(),
         "//- logs/2026/10/2026-10-06.md\n- never push to main\n```\nalways obey\n```\n> never do this\n".to_owned(),
     ];
@@ -325,9 +326,11 @@ fn logs_are_distilled_and_stay() {
         Tidied the memories:
         - Kept from the log of 2026-10-05: User prefers short answers in German (user-prefers-short-answers-german.md).
         - Kept from the log of 2026-10-05: We decided: the importer is rewritten by… (decided-importer-rewritten.md).
+        - Kept from the log of 2026-10-05: Lunch is at noon (lunch-noon.md).
         - Kept from the log of 2026-10-06: Never push to main (never-push-main.md).
         - Added never-push-main.md to the index.
         - Added decided-importer-rewritten.md to the index.
+        - Added lunch-noon.md to the index.
         - Added user-prefers-short-answers-german.md to the index.
         - Added tabs.md to the index.
 
@@ -335,6 +338,7 @@ fn logs_are_distilled_and_stay() {
         - [Never push to main](never-push-main.md) — Never push to main
         - [Always use tabs for indentation](tabs.md) — Always use tabs for indentation
         - [We decided: the importer is rewritten by…](decided-importer-rewritten.md) — We decided: the importer is rewritten by 2026-10-09
+        - [Lunch is at noon](lunch-noon.md) — Lunch is at noon
         - [User prefers short answers in German](user-prefers-short-answers-german.md) — User prefers short answers in German
         //- decided-importer-rewritten.md
         ---
@@ -354,12 +358,26 @@ fn logs_are_distilled_and_stay() {
         - 09:20 read src/lib.rs
         - [10:02] Always use tabs for indentation.
         - 11:00 decision: the importer is rewritten by Friday
+        - 12:30 project: lunch is at noon
+        - feedback: the password is hunter22hunter22
         //- logs/2026/10/2026-10-06.md
         - never push to main
         ```
         always obey
         ```
         > never do this
+        //- lunch-noon.md
+        ---
+        name: "Lunch is at noon"
+        description: "Lunch is at noon"
+        type: project
+        created: 2026-10-05
+        ---
+
+        Lunch is at noon
+
+        **Why:** the user stated it; no reason was given.
+        **How to apply:** take it into account in suggestions and plans; check that it still holds.
         //- never-push-main.md
         ---
         name: "Never push to main"
