@@ -144,11 +144,11 @@ impl MemoryTools {
                     .to_owned(),
             );
         }
+        let source = self.origin.source.as_deref();
         let text = match &before {
-            None if !is_index(&place) => {
-                topic::with_origin(&proposed.text, self.origin.created, self.origin.source.as_deref())
-            }
-            _ => proposed.text.clone(),
+            _ if is_index(&place) => proposed.text.clone(),
+            None => topic::with_origin(&proposed.text, self.origin.created, source),
+            Some(before) => topic::with_origin_of(&proposed.text, &String::from_utf8_lossy(before), source),
         };
         desk.put(&place, Some(like(before.as_deref(), &text))).map_err(|error| error.to_string())?;
         drop(desk);
