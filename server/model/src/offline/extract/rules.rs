@@ -49,6 +49,20 @@ pub(super) fn is_confirmation(sentence: &str) -> bool {
     !plain.contains('?') && has(CONFIRMS) && !has(DENIES)
 }
 
+/// What a sentence says was right, if it says so itself: "the single PR was the right call".
+pub(super) fn praised(sentence: &str) -> Option<&str> {
+    const JUDGES: Phrases = " was the right | is the right ";
+    const POINTS: Phrases = "that |this |it |these |those |which |what ";
+    let text = Said::of(sentence).text;
+    let lead = text.get(..7).filter(|lead| lead.eq_ignore_ascii_case("exactly"));
+    let text =
+        text.get(lead.map_or(0, str::len)..)?.trim_start_matches([' ', ',', ':', '.', '!', '-', '–', '—']);
+    let lower = text.to_ascii_lowercase();
+    let subject = JUDGES.split('|').find_map(|verdict| lower.split_once(verdict))?.0;
+    let is_named = subject.split_whitespace().count() >= 2 && !begins(subject, POINTS);
+    is_named.then(|| text.trim_end_matches(['.', '!', ' ']))
+}
+
 /// What a sentence gives as the reason for the one before it.
 pub(super) fn reason(sentence: &str) -> Option<String> {
     const LEADS: [&str; 3] = ["because ", "the reason is that ", "that's because "];
@@ -82,7 +96,8 @@ fn is_deadline(said: &Said<'_>) -> bool {
     const TIMES: &str = "today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday week weeks month \
         months quarter day days january february march april may june july august september october november december";
     let is_time = |word: &str| TIMES.split_whitespace().any(|time| time == word);
-    said.has(PLANS) && (said.lower_words().any(is_time) || find_date(said.text).is_some())
+    let is_at_hand = said.starts("this |that |it ");
+    !is_at_hand && said.has(PLANS) && (said.lower_words().any(is_time) || find_date(said.text).is_some())
 }
 
 fn is_decision(said: &Said<'_>) -> bool {
@@ -103,7 +118,13 @@ fn is_person(said: &Said<'_>) -> bool {
     const MOODS: Phrases = "a bit|a little|a few|the one who|on the fence|the only one";
     const DOES: Phrases = "i work |i lead |i maintain |i come from |my name is |call me |my role is |my job is \
         |my background is |my timezone is |my pronouns are |i don't know much about ";
-    let role = said.after("i am |i'm ").is_some_and(|what| begins(what, ROLES) && !begins(what, MOODS));
+    let is_role = |roles: Phrases, clause: &str| {
+        let what = ["i am ", "i'm "].iter().find_map(|lead| clause.strip_prefix(lead));
+        what.is_some_and(|what| begins(what, roles) && !begins(what, MOODS))
+    };
+    let introduces = said.starts("i am |i'm |my name is ");
+    let role = said.clauses().take(1).any(|clause| is_role(ROLES, clause))
+        || introduces && said.clauses().any(|clause| is_role("a |an |new to ", clause));
     let is_used = said.after("i use ").is_some_and(|what| !begins(what, "this|that|it |the "));
     let years = said.starts("i've been |i have been |i have ") && said.has(" years| months");
     role || years || is_used || said.starts(DOES) && !said.has(" this | these ")
@@ -132,7 +153,7 @@ fn is_prohibition(said: &Said<'_>) -> bool {
     let forbids = said.after("don't ever |don't |avoid ").is_some_and(|what| !begins(what, PASSING));
     let ends = |verb: &str| verb.ends_with("ing") && verb.len() > 5;
     let stops = said.after("stop ").and_then(|what| what.split(' ').next()).is_some_and(ends);
-    (forbids || stops) && !said.is_bound()
+    (forbids || stops) && said.is_for_good()
 }
 
 /// "Use pnpm, not npm".
@@ -141,7 +162,11 @@ fn is_replacement(said: &Said<'_>) -> bool {
     let replaces = directs && said.has(", not | instead of | rather than ");
     let turns = said.starts("not ") && said.has(" use | but ");
     let sets_right = turns || directs || said.starts("do |put ") && said.has(" instead");
-    (replaces || said.is_correction && sets_right) && !said.is_bound() && !said.has("line ")
+    // With a file it is something to do, not a rule.
+    (replaces || said.is_correction && sets_right)
+        && said.is_for_good()
+        && !said.has("line ")
+        && !said.names_file()
 }
 
 fn is_taste(said: &Said<'_>) -> bool {
@@ -149,10 +174,13 @@ fn is_taste(said: &Said<'_>) -> bool {
         |i don't like |i like |i love |i really like |we prefer |the user prefers |user prefers |the user likes \
         |the user wants ";
     const VAGUE: Phrases = "this|that|it|the idea|your |to see|how it|what you|where this";
-    said.after(TASTES).is_some_and(|what| {
-        let is_vague = begins(what, VAGUE) && !what.starts_with("it when ");
-        !is_vague && what.split_whitespace().count() >= 2
-    })
+    // "I like the new layout" praises.
+    let praises = said.starts("i like the |i love the |i really like the ");
+    !praises
+        && said.after(TASTES).is_some_and(|what| {
+            let is_vague = begins(what, VAGUE) && !what.starts_with("it when ");
+            !is_vague && what.split_whitespace().count() >= 2
+        })
 }
 
 /// "Not npm, use pnpm" begins with what is right.

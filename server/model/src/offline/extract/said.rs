@@ -19,7 +19,7 @@ pub(super) struct Said<'a> {
 }
 
 /// Longer ones before those that they begin with.
-const FILLERS: Phrases = "one more thing|just so you know|keep in mind that|for the record|remember that|by the way\
+const FILLERS: Phrases = "before i forget it|before i forget|one more thing|one thing|just so you know|keep in mind that|for the record|remember that|by the way\
     |as a reminder|to be clear|in general|generally|remember|reminder|important|thank you|note that|actually|perfect\
     |thanks|please|great|sorry|okay|right|wrong|yeah|nope|also|well|then|note|hmm|hey|fyi|btw|yes|and|but|oh|ok|so|no\
     |nah|hi|ah";
@@ -80,7 +80,12 @@ impl<'a> Said<'a> {
     }
 
     pub(super) fn lower_words(&self) -> impl Iterator<Item = &str> {
-        self.lower.split(|c: char| !c.is_alphanumeric() && c != '\'')
+        words(&self.lower)
+    }
+
+    /// Its parts between commas.
+    pub(super) fn clauses(&self) -> impl Iterator<Item = &str> {
+        self.lower.split(',').map(str::trim)
     }
 
     pub(super) fn count(&self) -> usize {
@@ -98,19 +103,31 @@ impl<'a> Said<'a> {
             || has_secret(self.text)
     }
 
-    /// Means something only beside what was just talked about.
+    /// Means something only beside what was just talked about. Its reason may speak of what it likes.
     pub(super) fn is_bound(&self) -> bool {
         const BOUND: [&str; 9] = ["this", "that", "these", "those", "it", "here", "there", "them", "other"];
+        let claim = self.lower.split(" because ").next().unwrap_or_default();
         !self.has("this project|this repo|this code|this team|this workspace")
-            && self.lower_words().any(|word| BOUND.contains(&word))
+            && words(claim).any(|word| BOUND.contains(&word))
+    }
+
+    /// Not only for the thing at hand: whoever corrects and says why wants it so the next time as well.
+    pub(super) fn is_for_good(&self) -> bool {
+        !self.is_bound() || self.is_correction && self.has(" because ")
+    }
+
+    pub(super) fn names_file(&self) -> bool {
+        let bare = |word: &'a str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/');
+        self.text.split_whitespace().any(|word| is_file_name(bare(word)))
     }
 
     fn tells_of_code(&self) -> bool {
-        let bare = |word: &'a str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/');
-        self.has(CODE_STRUCTURE)
-            && !self.text.contains("://")
-            && self.text.split_whitespace().any(|word| is_file_name(bare(word)))
+        self.has(CODE_STRUCTURE) && !self.text.contains("://") && self.names_file()
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
 }
 
 pub(super) fn begins(text: &str, phrases: Phrases) -> bool {
