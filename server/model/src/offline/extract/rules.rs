@@ -82,15 +82,18 @@ fn is_reference(said: &Said<'_>) -> bool {
         "look |see |open |fetch |read |check |go |visit |use |try |summar|get |i |it |there ";
     const PLACES: Phrases = "tracked in |tracked on |tracked at |documented in |documented at |dashboard is \
         |dashboards are |dashboard lives |runbook is |runbooks are |wiki is at |channel is |backlog is in \
-        |board is at |are reported in |are filed in ";
+        |board is at |are reported in |are filed in | is what oncall | is what on-call ";
+    const TRACKS: Phrases = "that's where we track |is where we track |that is where we track ";
+    // Of a program that runs, or does not.
+    const STATE: Phrases = "localhost| not | broken| down| slow| empty| wrong| failing";
     let has_address = said.has("https://|http://") && said.has(" is | are | lives | live ");
-    let is_kept = said.has(PLACES) && !said.has(" broken| down| slow| empty| wrong");
-    !said.starts(REQUESTS) && (has_address || is_kept)
+    let is_kept = has_address || said.has(PLACES);
+    said.has(TRACKS) || !said.starts(REQUESTS) && is_kept && !said.has(STATE)
 }
 
 fn is_deadline(said: &Said<'_>) -> bool {
     const PLANS: Phrases = "deadline| is due| are due| due on| due by| ship by| ships by| ships on| ship on\
-        | ship before|ships next| goes live| go live|code freeze|merge freeze| freeze starts| freeze begins\
+        | ship before|ships next| goes live| go live|code freeze|merge freeze|freezing all| freeze starts| freeze begins\
         |release is|release date|launch is|launches on|demo is|must be done by|must be ready by| has to be ready\
         |needs to be ready| is out until| on vacation| on leave";
     const TIMES: &str = "today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday week weeks month \
@@ -106,13 +109,13 @@ fn is_decision(said: &Said<'_>) -> bool {
         |we settled on|we switched |we moved from |we moved to |we're moving |we are moving |we're migrating \
         |we are migrating |we now use |we no longer |we stopped using |we don't use |our policy is|the policy is\
         |legal requires|legal flagged|legal asked|compliance requires|security requires|management wants\
-        |the customer wants|the client wants";
+        |the customer wants|the client wants|the reason we're |the reason we are ";
     let uses = said.after("we use |we're using ");
-    said.starts(DECIDES) || uses.is_some_and(|what| !begins(what, "this|that|it|the "))
+    said.starts(DECIDES) || uses.is_some_and(|what| !begins(what, "this|that|it|the ") && !said.is_bound())
 }
 
 fn is_person(said: &Said<'_>) -> bool {
-    const ROLES: Phrases = "a |an |the |new to |responsible for |based in |used to |in charge of |on the |not a \
+    const ROLES: Phrases = "a |an |the |new to |responsible for |based in |used to |in charge of |not a \
         |not an |colour-blind|color-blind|colour blind|color blind";
     // "I am a bit lost" tells how the user is now, not who they are.
     const MOODS: Phrases = "a bit|a little|a few|the one who|on the fence|the only one";
@@ -127,7 +130,8 @@ fn is_person(said: &Said<'_>) -> bool {
         || introduces && said.clauses().any(|clause| is_role("a |an |new to ", clause));
     let is_used = said.after("i use ").is_some_and(|what| !begins(what, "this|that|it |the "));
     let years = said.starts("i've been |i have been |i have ") && said.has(" years| months");
-    role || years || is_used || said.starts(DOES) && !said.has(" this | these ")
+    let is_member = said.starts("i'm on the |i am on the ") && said.has(" team");
+    role || is_member || years || is_used || said.starts(DOES) && !said.has(" this | these ")
 }
 
 fn is_standing(said: &Said<'_>) -> bool {
@@ -135,7 +139,7 @@ fn is_standing(said: &Said<'_>) -> bool {
         return !said.is_bound() || said.count() > 6;
     }
     const TELLS: Phrases = "you should always |you should never |you must |i want you to always |i want you to never \
-        |make sure you always |make sure to always |be sure to always |whenever you |every time you |keep your \
+        |let's always |let's never |ask me before |make sure you always |make sure to always |be sure to always |whenever you |every time you |keep your \
         |you don't have to ask|you don't need to ask";
     // "We always get a 500" tells of a bug.
     const HAPPENS: Phrases = "get |got |see |hit |fail|have |had |know|knew|seem|end up|reach";
@@ -149,11 +153,12 @@ fn is_standing(said: &Said<'_>) -> bool {
 /// "Don't mock the database", "stop adding comments": for good, not for the thing at hand.
 fn is_prohibition(said: &Said<'_>) -> bool {
     const PASSING: Phrases = "worry|bother|forget|know|think|touch|understand|see|mind|care|need|have|want|get \
-        |believe|remember|start |stop |wait";
+        |believe|remember|start |stop |wait|change the |delete the |remove the |rename the |edit the |run the |commit the \
+        |push the ";
     let forbids = said.after("don't ever |don't |avoid ").is_some_and(|what| !begins(what, PASSING));
     let ends = |verb: &str| verb.ends_with("ing") && verb.len() > 5;
     let stops = said.after("stop ").and_then(|what| what.split(' ').next()).is_some_and(ends);
-    (forbids || stops) && said.is_for_good()
+    (forbids || stops) && said.is_for_good() && !said.names_code()
 }
 
 /// "Use pnpm, not npm".
@@ -166,14 +171,15 @@ fn is_replacement(said: &Said<'_>) -> bool {
     (replaces || said.is_correction && sets_right)
         && said.is_for_good()
         && !said.has("line ")
-        && !said.names_file()
+        && !said.names_code()
 }
 
 fn is_taste(said: &Said<'_>) -> bool {
     const TASTES: Phrases = "i prefer |i'd prefer |i would prefer |i'd rather |i would rather |i hate |i dislike \
         |i don't like |i like |i love |i really like |we prefer |the user prefers |user prefers |the user likes \
         |the user wants ";
-    const VAGUE: Phrases = "this|that|it|the idea|your |to see|how it|what you|where this";
+    const VAGUE: Phrases = "this|that|it|the idea|your |to see|how it|what you|where this|if you|option\
+        |the first|the second|the third|the last|the other";
     // "I like the new layout" praises.
     let praises = said.starts("i like the |i love the |i really like the ");
     !praises
