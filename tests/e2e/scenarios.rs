@@ -83,6 +83,10 @@ async fn run_over_stdio(path: &str) {
 fn every_scenario_file_is_listed() {
     let mut found = Vec::new();
     for area in std::fs::read_dir(folder()).unwrap().map(Result::unwrap) {
+        // It has a player of its own: `week.rs`.
+        if area.file_name() == "week" {
+            continue;
+        }
         for file in std::fs::read_dir(area.path()).unwrap().map(Result::unwrap) {
             let path = file.path();
             found.push(path.strip_prefix(folder()).unwrap().to_str().unwrap().to_owned());

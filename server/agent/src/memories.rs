@@ -17,7 +17,7 @@ use std::{
 use conversation::{Block, Body};
 use jiff::Timestamp;
 use memory::{
-    Store, Topic,
+    Store, Topic, compose,
     history::{Author, By, Change, History},
     index,
     store::Use,
@@ -292,7 +292,11 @@ fn last_prompt(session: &Session) -> Option<(String, String)> {
     })
 }
 
+/// The beginning of what somebody said, as a reason shows it. Reasons lie beside the memories, where no secret belongs.
 pub(crate) fn head(text: &str) -> String {
+    if compose::has_secret(text) {
+        return "…".to_owned();
+    }
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(REASON_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

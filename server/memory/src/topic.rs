@@ -70,10 +70,27 @@ impl<'a> Topic<'a> {
 /// The text with when and where it was learnt in its frontmatter, unless that says so already. A text without
 /// frontmatter stays as it is.
 pub fn with_origin(text: &str, created: jiff::civil::Date, source: Option<&str>) -> String {
+    with_fields(text, Some(&created.to_string()), source)
+}
+
+/// Likewise for a text that takes the place of another: it was learnt when that was, and where, unless `source` has
+/// taught it since.
+pub fn with_origin_of(text: &str, before: &str, source: Option<&str>) -> String {
+    let Some(front) = front_lines(before) else { return text.to_owned() };
+    let fields = frontmatter::parse(front).fields;
+    let known = fields.line("source");
+    with_fields(
+        text,
+        fields.line("created").as_deref(),
+        known.as_deref().map(|known| source.unwrap_or(known)),
+    )
+}
+
+fn with_fields(text: &str, created: Option<&str>, source: Option<&str>) -> String {
     let Some(front) = front_lines(text) else { return text.to_owned() };
     let fields = frontmatter::parse(front).fields;
     let mut origin = String::new();
-    if fields.line("created").is_none() {
+    if let Some(created) = created.filter(|_| fields.line("created").is_none()) {
         origin.push_str(&format!("created: {created}\n"));
     }
     if let Some(source) = source.filter(|_| fields.line("source").is_none()) {
@@ -123,6 +140,17 @@ mod tests {
         assert_eq!(with, "---\nname: x\ntype: user\ncreated: 2026-03-01\nsource: s/m\n---\n\nbody\n");
         assert_eq!(with_origin(&with, jiff::civil::date(2027, 1, 1), Some("other")), with);
         assert_eq!(with_origin("no fields\n", day, Some("s/m")), "no fields\n");
+    }
+
+    #[test]
+    fn what_is_written_anew_keeps_where_it_was_learnt_unless_that_is_newer() {
+        let before = "---\nname: x\ncreated: 2026-03-01\nsource: s/m\n---\n\nbody\n";
+        let after = "---\nname: y\n---\n\nother\n";
+        let with =
+            |source: &str| format!("---\nname: y\ncreated: 2026-03-01\nsource: {source}\n---\n\nother\n");
+        assert_eq!(with_origin_of(after, before, None), with("s/m"));
+        assert_eq!(with_origin_of(after, before, Some("t/n")), with("t/n"));
+        assert_eq!(with_origin_of(after, "no fields\n", Some("t/n")), after, "nobody knows when that was");
     }
 
     #[test]

@@ -63,7 +63,11 @@ async fn a_memory_folder_behind_a_link_is_read_and_written() {
     stage.order("Bash", listed, Verdict::Done);
     let gone = format!("rm {}", linked.join("topics/gone.md").display());
     stage.order("Bash", json!({ "command": gone }), Verdict::Done);
-    stage.order("Write", json!({ "file_path": linked.join("link_file.md"), "content": "x" }), Verdict::Denied);
+    stage.order(
+        "Write",
+        json!({ "file_path": linked.join("link_file.md"), "content": "x" }),
+        Verdict::Denied,
+    );
     stage.order("Write", json!({ "file_path": real.join("../x.md"), "content": "x" }), Verdict::Denied);
     stage.extract().await;
     for outcome in stage.outcomes() {
@@ -85,7 +89,9 @@ async fn a_link_that_is_swapped_in_while_a_dream_runs_leads_nowhere() {
     fs::remove_file(memory.join("topics/up")).unwrap();
     let gate = Gate::closed();
     let write = |path: &str| ("Write", json!({ "file_path": memory.join(path), "content": "swapped\n" }));
-    stage.model.reply_to("dream", Reply::tools([write("deep/secret.md"), write("fresh.md"), write("fine.md")]));
+    stage
+        .model
+        .reply_to("dream", Reply::tools([write("deep/secret.md"), write("fresh.md"), write("fine.md")]));
     stage.model.reply_to("dream", Reply::text("Tidied up.").behind(&gate));
     stage.begin_dream().await;
     gate.reached().await;

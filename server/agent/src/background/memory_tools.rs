@@ -162,11 +162,11 @@ impl MemoryTools {
                     .to_owned(),
             );
         }
+        let source = self.origin.source.as_deref();
         let text = match &before {
-            None if !is_index(&place) => {
-                topic::with_origin(&proposed.text, self.origin.created, self.origin.source.as_deref())
-            }
-            _ => proposed.text.clone(),
+            _ if is_index(&place) => proposed.text.clone(),
+            None => topic::with_origin(&proposed.text, self.origin.created, source),
+            Some(before) => topic::with_origin_of(&proposed.text, &String::from_utf8_lossy(before), source),
         };
         desk.put(&place, Some(like(before.as_deref(), &text))).map_err(|error| error.to_string())?;
         drop(desk);
@@ -205,7 +205,9 @@ impl MemoryTools {
         let place = self.desk().place(&self.context.cwd.join(named));
         let place = place.map_err(|why| format!("not allowed: {why}; {ALLOWED}"))?;
         if daily::is_log(&place) {
-            return Err(format!("not allowed: {named} is the log of a day and stays as it is; write topic files"));
+            return Err(format!(
+                "not allowed: {named} is the log of a day and stays as it is; write topic files"
+            ));
         }
         let access = Access::write(path.clone());
         match permissions::decide("Write", &access, &self.policy) {
@@ -291,8 +293,7 @@ fn context(
     let reads = ReadState::new();
     reads.restore(&session.reads.all());
     let home = session.shared.environment.home().to_owned();
-    let containment =
-        Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
+    let containment = Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
     let environment = sandbox::rebuilt_environment(&home, &session.cwd);
     let filter = (policy.clone(), OnceLock::new());
     let may_read: tools::MayRead =
@@ -307,7 +308,10 @@ fn context(
         may_read,
         target: None,
         reads,
-        shell: Shell::within(session.cwd.clone(), Surroundings { environment, containment, programs: PROGRAMS }),
+        shell: Shell::within(
+            session.cwd.clone(),
+            Surroundings { environment, containment, programs: PROGRAMS },
+        ),
         judged: None,
         todos: Todos::new(),
         fetch: FetchPolicy::default(),

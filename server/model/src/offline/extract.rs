@@ -20,7 +20,7 @@ use serde_json::json;
 
 use self::{
     news::{Change, News},
-    rules::{is_confirmation, reason},
+    rules::{is_confirmation, praised, reason},
     sentences::sentences,
 };
 pub(super) use self::{
@@ -61,6 +61,11 @@ pub(super) fn step(task: &Task<'_>) -> Step {
     let mut calls: Vec<ToolCall> = changes.iter().map(write).collect();
     calls.extend(index_change(task, &changes));
     Step::Calls(calls)
+}
+
+/// Whether a message is one sentence that is worth keeping. A longer one asks for something as well, or tells more.
+pub(super) fn tells_one_thing(message: &str) -> bool {
+    matches!(sentences(message).as_slice(), [sentence] if told(sentence).is_some())
 }
 
 /// A memory of a sentence. `today`: from when relative dates are reckoned.
@@ -110,13 +115,15 @@ fn drafts_of(typed: &str, answer: &str, today: Option<Date>) -> Vec<Draft> {
     drafts
 }
 
-/// What was right about what was done: the deed in the words of who did it, and the user's.
+/// What was right about what was done: in the user's words if they name it, else the deed in the words of who did it.
 fn confirmed(sentence: &str, answer: &str) -> Option<Draft> {
     const LONGEST: usize = 160;
-    let deed = sentences(answer).into_iter().find(|sentence| sentence.split_whitespace().count() >= 3)?;
-    let deed =
-        ["I've ", "I have ", "I ", "Done: "].iter().find_map(|lead| deed.strip_prefix(lead)).unwrap_or(&deed);
-    let deed = deed.trim_end_matches(['.', '!', ':']);
+    if let Some(praised) = praised(sentence) {
+        let draft = Draft { kind: Kind::Feedback, ..Draft::of(praised) };
+        return (!has_secret(praised)).then_some(draft);
+    }
+    let answered = sentences(answer).into_iter().find(|sentence| sentence.split_whitespace().count() >= 3)?;
+    let deed = deed(&answered)?.trim_end_matches(['.', '!', ':']);
     let deed = match deed.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", deed.get(..end).unwrap_or_default()),
         None => deed.to_owned(),
@@ -124,6 +131,13 @@ fn confirmed(sentence: &str, answer: &str) -> Option<Draft> {
     let statement = format!("{deed}: keep doing so, because the user confirmed it: “{sentence}”");
     let draft = Draft { kind: Kind::Feedback, ..Draft::of(&statement) };
     (!has_secret(&statement)).then_some(draft)
+}
+
+/// What an answer says was done; looking for something is none.
+fn deed(answered: &str) -> Option<&str> {
+    const LOOKS: [&str; 8] = ["am ", "can ", "cannot ", "could ", "found ", "looked ", "read ", "searched "];
+    let deed = ["I've ", "I have ", "I ", "Done: "].iter().find_map(|lead| answered.strip_prefix(lead))?;
+    (!LOOKS.iter().any(|verb| deed.starts_with(verb))).then_some(deed)
 }
 
 /// "Is due Friday" becomes "is due on Friday", which has a date.

@@ -39,7 +39,7 @@ const OPPOSITE: f64 = 0.8;
 impl Gist {
     pub(super) fn of(text: &str) -> Self {
         let text = plain(text);
-        let claim = ["because ", "so that "].iter().filter_map(|word| text.find(word)).min();
+        let claim = ["because ", "so that ", ", so "].iter().filter_map(|word| text.find(word)).min();
         let claim = claim.and_then(|end| text.get(..end)).filter(|claim| !claim.trim().is_empty());
         let (asserted, replaced) = contrast(claim.unwrap_or(&text));
         let mut gist = Self { replaced: words(&replaced).0, ..Self::default() };
@@ -86,6 +86,17 @@ impl Gist {
         let shared = self.words.intersection(&described.words).count();
         let has_replaced = !self.replaced.is_disjoint(&described.words);
         has_replaced || shared >= 1 && shared * 2 >= self.words.len()
+    }
+
+    /// Whether the other one says all of this and more.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        /// With fewer words another thing has them soon.
+        const LEAST_WORDS: usize = 3;
+        self.all.len() >= LEAST_WORDS
+            && self.is_negative == other.is_negative
+            && self.replaced == other.replaced
+            && self.all.is_subset(&other.all)
+            && self.dates.is_subset(&other.dates)
     }
 
     /// How many words carry what is said.
@@ -149,7 +160,7 @@ fn contrast(text: &str) -> (String, String) {
 /// The words that carry meaning, and the dates.
 fn words(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     const STOP_WORDS: &str = "\
-        a about actually again agreed all also always always am an and any are as at be been before being but by call can \
+        a about actually again against agreed all also always always am an and any are as at be been before being but by call can \
         cannot could day decided did do doing don does each either every everything for from get going had has have he her \
         here his how i if in into is it its just ll like make me moved must my need needs never new no not now of off on one \
         only or our out over please postponed re s shall she should since so some stop t team that the their them then there \
@@ -185,6 +196,17 @@ fn root(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Relation::*, *};
+
+    #[test]
+    fn one_may_say_all_that_the_other_does_and_more() {
+        let is_within = |one: &str, two: &str| Gist::of(one).is_within(&Gist::of(two));
+        let rule = "Always run the linter before you commit";
+        assert!(is_within(rule, "always run the linter and the doc tests before you commit"));
+        assert!(!is_within("always run the linter and the doc tests before you commit", rule));
+        assert!(!is_within(rule, "never run the linter before a commit of doc tests"));
+        assert!(!is_within("Never push to main", "never push to main on Fridays"), "too few words to tell");
+        assert!(!is_within("The beta ships on 2026-10-08 to testers", "the beta ships to testers"));
+    }
 
     #[test]
     fn claims_are_compared() {

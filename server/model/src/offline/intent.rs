@@ -1,6 +1,9 @@
 //! What the user wants, by the words they begin with. First rule that fits wins.
 
-use super::terms::{Term, is_file_name, take_quoted, terms};
+use super::{
+    extract,
+    terms::{Term, is_file_name, take_quoted, terms},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Intent {
@@ -163,14 +166,8 @@ fn remember(text: &str, lower: &str) -> Option<Intent> {
         "we always ",
         "we never ",
     ];
-    // "I am looking for the parser" tells what the user does now, not who they are.
-    let passing = ["i am ", "i'm "].iter().find_map(|start| lower.strip_prefix(start)).is_some_and(|rest| {
-        let first = rest.split_whitespace().next().unwrap_or_default();
-        first.ends_with("ing")
-            || ["not", "unable", "stuck", "getting", "confused", "curious"].contains(&first)
-    });
-    (!passing && standing.iter().any(|start| lower.starts_with(start)))
-        .then(|| Intent::Remember { statement: text.to_owned() })
+    let tells = standing.iter().any(|start| lower.starts_with(start)) && extract::tells_one_thing(text);
+    tells.then(|| Intent::Remember { statement: text.to_owned() })
 }
 
 fn command(text: &str, lower: &str) -> Option<Intent> {

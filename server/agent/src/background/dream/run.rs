@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     fork::{Fork, ForkError, ForkTools, Spent},
-    memories::Memories,
+    memories::{self, Memories},
     opening, query_loop,
     session::Session,
     shared::Shared,
@@ -321,7 +321,11 @@ fn why(path: &str, said: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let line = said.lines().find(|line| line.contains(name)).unwrap_or_default();
     let line = line.trim().trim_start_matches(['-', '*', ' ']);
-    if line.is_empty() { "a dream put it in order".to_owned() } else { format!("a dream: {line}") }
+    match line.is_empty() {
+        false => format!("a dream: {line}"),
+        true if memories::is_index(path) => "a dream: the index follows the memories".to_owned(),
+        true => "a dream put it in order".to_owned(),
+    }
 }
 
 /// The conversation up to where nothing is unanswered: somebody may be at work in it.
@@ -375,5 +379,6 @@ mod tests {
         let said = "Tidied up.\n- merged tabs.md into style.md: they said the same\n";
         assert_eq!(why("tabs.md", said), "a dream: merged tabs.md into style.md: they said the same");
         assert_eq!(why("team/other.md", said), "a dream put it in order");
+        assert_eq!(why("MEMORY.md", said), "a dream: the index follows the memories");
     }
 }

@@ -143,8 +143,9 @@ impl Order {
         if !say_the_same(&first.page, &second.page) || !self.may_remove() {
             return;
         }
-        let (keeper, other) =
-            if second.page.claims.len() > first.page.claims.len() { (two, one) } else { (one, two) };
+        let says =
+            |kept: &Kept| (kept.page.claims.len(), kept.page.claims.first().map(|it| it.gist.weight()));
+        let (keeper, other) = if says(second) > says(first) { (two, one) } else { (one, two) };
         let Some(gone) = self.pages.remove(other) else { return };
         let Some(kept) = self.pages.get_mut(keeper) else { return };
         kept.is_changed |= take_over(&mut kept.page, &gone.page);
@@ -239,14 +240,19 @@ fn say_the_same(one: &Page, two: &Page) -> bool {
     let kinds = one.kind.is_none() || two.kind.is_none() || one.kind == two.kind;
     let (Some(first), Some(second)) = (one.claims.first(), two.claims.first()) else { return false };
     let is_enough = first.gist.weight() >= LEAST_WORDS || first.gist.is_as_written(&second.gist);
-    kinds && is_enough && first.gist.relation(&second.gist) == Relation::Same
+    kinds && is_enough && (covers(&first.gist, &second.gist) || covers(&second.gist, &first.gist))
+}
+
+/// Whether one says what the other does.
+fn covers(one: &Gist, other: &Gist) -> bool {
+    one.relation(other) == Relation::Same || other.is_within(one)
 }
 
 /// What only the other one says; whether that is anything.
 fn take_over(page: &mut Page, other: &Page) -> bool {
     let mut has_changed = false;
     for claim in &other.claims {
-        let is_said = |mine: &Claim| mine.gist.relation(&claim.gist) == Relation::Same;
+        let is_said = |mine: &Claim| covers(&mine.gist, &claim.gist);
         if page.claims.iter().any(is_said) {
             continue;
         }

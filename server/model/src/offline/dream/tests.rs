@@ -138,6 +138,49 @@ fn what_says_the_same_becomes_one() {
 }
 
 #[test]
+fn of_two_the_one_that_says_all_of_the_other_and_more_stays() {
+    let files = [
+        memory(
+            "a.md",
+            "type: feedback\n",
+            "Always run the linter before you commit\n\n**Why:** CI rejects warnings",
+        ),
+        memory("b.md", "type: feedback\n", "Always run the linter and the doc tests before you commit"),
+        memory("c.md", "type: feedback\n", "Never run the linter before you commit to a fork"),
+    ];
+    check(
+        &files.concat(),
+        expect![[r#"
+        Tidied the memories:
+        - Merged a.md into b.md: they say the same.
+        - Added b.md to the index.
+        - Added c.md to the index.
+
+        //- MEMORY.md
+        - [Always run the linter and the doc tests before you commit](b.md) — Always run the linter and the doc tests before you commit
+        - [Never run the linter before you commit to a fork](c.md) — Never run the linter before you commit to a fork
+        //- b.md
+        ---
+        name: Always run the linter and the doc tests before you commit
+        description: Always run the linter and the doc tests before you commit
+        type: feedback
+        ---
+
+        Always run the linter and the doc tests before you commit
+        **Why:** CI rejects warnings
+        //- c.md
+        ---
+        name: Never run the linter before you commit to a fork
+        description: Never run the linter before you commit to a fork
+        type: feedback
+        ---
+
+        Never run the linter before you commit to a fork
+    "#]],
+    );
+}
+
+#[test]
 fn the_newer_of_two_that_contradict_holds() {
     let files = [
         "//- MEMORY.md\n## Tools\n- [npm](npm.md) — We use npm\n- [pnpm](pnpm.md) — We use pnpm\n- [Plan](plan.md) — dates\n"

@@ -77,7 +77,8 @@ impl News {
                     Some((*path, page, claim.line))
                 })
             };
-            if related(Relation::Same).is_some() {
+            let is_said = |page: &Page| page.claims.iter().any(|claim| gist.is_within(&claim.gist));
+            if related(Relation::Same).is_some() || pages.iter().any(|(_, page)| is_said(page)) {
                 continue;
             }
             let refuted = related(Relation::Contradictory).filter(|(path, ..)| !path.starts_with(TEAM));

@@ -19,10 +19,13 @@ pub(super) struct Said<'a> {
 }
 
 /// Longer ones before those that they begin with.
-const FILLERS: Phrases = "one more thing|just so you know|keep in mind that|for the record|remember that|by the way\
+const FILLERS: Phrases = "that was wrong|that is wrong|that's wrong|not quite|in this project|in this repo\
+    |before i forget it|before i forget|one more thing|one thing|just so you know|keep in mind that|for the record|remember that|by the way\
     |as a reminder|to be clear|in general|generally|remember|reminder|important|thank you|note that|actually|perfect\
     |thanks|please|great|sorry|okay|right|wrong|yeah|nope|also|well|then|note|hmm|hey|fyi|btw|yes|and|but|oh|ok|so|no\
     |nah|hi|ah";
+
+const CORRECTIONS: Phrases = "actually|no|nope|nah|wrong|that was wrong|that is wrong|that's wrong|not quite";
 
 const QUESTIONS: Phrases = "what |where |why |how |who |which |can you|could you|would you|do you|does |did |is there\
     |is it|are there|should |shall |let's see|i wonder|maybe |perhaps ";
@@ -41,7 +44,7 @@ const RECIPES: Phrases = "the bug was|the bug is|the fix was|the fix is|the prob
 
 /// Together with the name of a file.
 const CODE_STRUCTURE: Phrases = " is in | are in | lives in | live in | defined in | located in | implemented in \
-    | documented in | moved to | stored in ";
+    | documented in | tracked in | moved to | stored in ";
 
 impl<'a> Said<'a> {
     pub(super) fn of(sentence: &'a str) -> Self {
@@ -54,7 +57,7 @@ impl<'a> Said<'a> {
                 rest.is_some_and(|rest| rest.starts_with([' ', ',', ':', '.', '!', '-']))
             };
             let Some(filler) = FILLERS.split('|').find(begins) else { break };
-            said.is_correction |= ["actually", "no", "nope", "nah", "wrong"].contains(&filler);
+            said.is_correction |= CORRECTIONS.split('|').any(|known| known == filler);
             said.is_asked_for |= filler.starts_with("remember") || filler.starts_with("keep in mind");
             let rest = said.text.get(filler.len()..).unwrap_or_default();
             said.text = rest.trim_start_matches([' ', ',', ':', '.', '!', '-', '–', '—']);
@@ -80,7 +83,12 @@ impl<'a> Said<'a> {
     }
 
     pub(super) fn lower_words(&self) -> impl Iterator<Item = &str> {
-        self.lower.split(|c: char| !c.is_alphanumeric() && c != '\'')
+        words(&self.lower)
+    }
+
+    /// Its parts between commas.
+    pub(super) fn clauses(&self) -> impl Iterator<Item = &str> {
+        self.lower.split(',').map(str::trim)
     }
 
     pub(super) fn count(&self) -> usize {
@@ -98,19 +106,32 @@ impl<'a> Said<'a> {
             || has_secret(self.text)
     }
 
-    /// Means something only beside what was just talked about.
+    /// Means something only beside what was just talked about. Its reason may speak of what it likes.
     pub(super) fn is_bound(&self) -> bool {
         const BOUND: [&str; 9] = ["this", "that", "these", "those", "it", "here", "there", "them", "other"];
+        let claim = self.lower.split(" because ").next().unwrap_or_default();
         !self.has("this project|this repo|this code|this team|this workspace")
-            && self.lower_words().any(|word| BOUND.contains(&word))
+            && words(claim).any(|word| BOUND.contains(&word))
+    }
+
+    /// Not only for the thing at hand: whoever corrects and says why wants it so the next time as well.
+    pub(super) fn is_for_good(&self) -> bool {
+        !self.is_bound() || self.is_correction && self.has(" because ")
+    }
+
+    /// A file or a function.
+    pub(super) fn names_code(&self) -> bool {
+        let bare = |word: &'a str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/');
+        self.text.split_whitespace().any(|word| is_file_name(bare(word)) || word.contains("()"))
     }
 
     fn tells_of_code(&self) -> bool {
-        let bare = |word: &'a str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/');
-        self.has(CODE_STRUCTURE)
-            && !self.text.contains("://")
-            && self.text.split_whitespace().any(|word| is_file_name(bare(word)))
+        self.has(CODE_STRUCTURE) && !self.text.contains("://") && self.names_code()
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'')
 }
 
 pub(super) fn begins(text: &str, phrases: Phrases) -> bool {

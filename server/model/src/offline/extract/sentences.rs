@@ -62,12 +62,28 @@ fn opened(line: &str) -> Option<String> {
 fn is_foreign(line: &str) -> bool {
     let trimmed = line.trim_start();
     let lower = trimmed.to_lowercase();
-    let begins =
-        ["> ", "$ ", "|", "<", "@@", "+++", "---", "error", "warning:", "at ", "traceback", "thread '"];
+    let begins = [
+        "> ",
+        "$ ",
+        "|",
+        "<",
+        "@@",
+        "+++",
+        "---",
+        "error",
+        "warning:",
+        "at ",
+        "traceback",
+        "thread '",
+        "npm err",
+    ];
+    const LEVELS: [&str; 7] = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL"];
+    let is_level = |word: &str| LEVELS.contains(&word.trim_matches(|c: char| !c.is_alphanumeric()));
     line.starts_with("    ")
         || line.starts_with('\t')
         || trimmed == ">"
         || begins.iter().any(|begin| lower.starts_with(begin))
+        || trimmed.split_whitespace().take(3).any(is_level)
         // A time, as logs have it.
         || trimmed.trim_start_matches('[').as_bytes().first_chunk::<5>().is_some_and(|start| {
             let [a, b, c, d, dash] = start;
