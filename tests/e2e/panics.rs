@@ -203,6 +203,103 @@ async fn work_in_the_background_that_panics_takes_nothing_with_it() {
     model.finish();
 }
 
+/// How the jobs of this kind have ended, once there are so many: their states and words.
+async fn jobs(client: &LspClient, kind: &str, count: usize) -> Vec<(String, String)> {
+    let ended = async {
+        loop {
+            let listed = client.request("reverie/tasks/list", json!({})).await.unwrap();
+            let tasks = listed["tasks"].as_array().unwrap().iter();
+            let of_kind: Vec<&Value> = tasks.filter(|task| task["kind"] == kind).collect();
+            if of_kind.len() == count && of_kind.iter().all(|task| task["state"] != "running") {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                return of_kind.iter().map(|task| (text(&task["state"]), text(&task["detail"]))).collect();
+            }
+        }
+    };
+    testkit::within(ended, &format!("the end of {count} jobs")).await
+}
+
+const BROKE_OFF: &str = "it broke off; the log has the details";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_extraction_that_panics_is_a_failed_job_and_the_next_one_learns() {
+    let (client, model, _fixture, bomb) = start("").await;
+    client.ignore("notice");
+    let session = client.new_session().await;
+    *bomb.lock().unwrap() = Some("extraction".to_owned());
+    for _ in 0..2 {
+        model.reply(Reply::text("I see"));
+    }
+    assert_eq!(client.turn(&session, "no Fridays").await.stop_reason(), "endTurn");
+    let failed = ("failed".to_owned(), BROKE_OFF.to_owned());
+    assert_eq!(jobs(&client, "extraction", 1).await, std::slice::from_ref(&failed));
+    model.reply_to("extraction", Reply::text("nothing is worth it"));
+    assert_eq!(client.turn(&session, "really").await.stop_reason(), "endTurn");
+    let ended = jobs(&client, "extraction", 2).await;
+    assert_eq!((&ended[0], ended[1].0.as_str()), (&failed, "completed"));
+    // What the first one did not come to.
+    assert!(model.requests_of("extraction")[0].last_message_text().contains("the last 4 messages"));
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notes_that_panic_are_a_failed_job_and_the_next_ones_are_written() {
+    let (client, model, fixture, bomb) = start("").await;
+    client.ignore("title");
+    let session = client.new_session().await;
+    *bomb.lock().unwrap() = Some("notes".to_owned());
+    model.reply(Reply::text("abc ".repeat(12_000)));
+    assert_eq!(client.turn(&session, "tell me").await.stop_reason(), "endTurn");
+    let failed = ("failed".to_owned(), BROKE_OFF.to_owned());
+    assert_eq!(jobs(&client, "sessionMemory", 1).await, std::slice::from_ref(&failed));
+    let notes = fixture.project_dir().join(&session).join("session-memory/summary.md");
+    let head = crate::session_notes::head("Current State");
+    let edit =
+        json!({ "file_path": notes, "old_string": head, "new_string": format!("{head}\nIt goes on.") });
+    model.reply_to("session_memory", Reply::tool("Edit", edit));
+    model.reply_to("session_memory", Reply::text("done"));
+    model.reply(Reply::text("more"));
+    assert_eq!(client.turn(&session, "go on").await.stop_reason(), "endTurn");
+    assert_eq!(jobs(&client, "sessionMemory", 2).await[1].0, "completed");
+    assert!(std::fs::read_to_string(notes).unwrap().contains("It goes on."));
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_that_panics_is_a_failed_job_and_keeps_nobody_from_dreaming() {
+    let (client, model, fixture, bomb) = start("").await;
+    client.ignore("notice");
+    let session = client.new_session().await;
+    *bomb.lock().unwrap() = Some("dream gate".to_owned());
+    for _ in 0..2 {
+        model.reply(Reply::text("I see"));
+        assert_eq!(client.turn(&session, "hello").await.stop_reason(), "endTurn");
+        goes_off(&bomb, "dream gate").await;
+    }
+    *bomb.lock().unwrap() = Some("dream".to_owned());
+    for (number, status) in [(1, "failed"), (2, "completed")] {
+        let started = client.request("reverie/dream/start", json!({})).await.unwrap();
+        assert!(started["dreamId"].is_string(), "{started}");
+        let is_end = |seen: &testkit::lsp_client::Notification| {
+            seen.method == "reverie/dream/progress" && seen.params["status"] != "running"
+        };
+        let ended = client.wait_for("the end of the dream", is_end).await.params;
+        assert_eq!(ended["status"], status, "{ended}");
+        let seen = client.request("reverie/dream/status", json!({})).await.unwrap();
+        assert_eq!((&seen["state"], seen.get("running")), (&json!("idle"), None), "{seen}");
+        let lock = fixture.project_dir().join("memory/.consolidate-lock");
+        assert_eq!(lock.exists(), status == "completed");
+        let (state, words) = jobs(&client, "dream", number).await.pop().unwrap();
+        assert_eq!(state, status);
+        assert_eq!(words.contains("It broke off, and nothing was changed"), status == "failed", "{words}");
+    }
+    client.ignore("reverie/dream/progress");
+    client.shutdown().await;
+    model.finish();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rewind_that_panics_is_an_error_and_the_session_goes_on() {
     let (client, model, _fixture, bomb) = start("").await;

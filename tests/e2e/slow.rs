@@ -1,5 +1,6 @@
 //! What takes seconds by its nature.
 
+mod background;
 mod compaction_kills;
 mod crashes;
 mod ends;

@@ -46,9 +46,10 @@ pub struct Committed {
     pub changes: Vec<Change>,
     /// Left alone, and why, in words that follow the path.
     pub kept: Vec<(String, String)>,
-    /// Why not all of it was written. What was is put back, and in `changes` is what could not be; unless the fence
-    /// said so: then nothing more was touched.
+    /// Why not all of it was written. What was is put back then, and `changes` has only what could not be.
     pub error: Option<io::Error>,
+    /// The files that could not be put back, or that it is no longer ours to touch.
+    pub left: Vec<String>,
 }
 
 /// A change that was made, or begun.
@@ -119,8 +120,8 @@ impl Desk {
     }
 
     /// Makes the changes and writes them down in the history, all or none of them: what was made before one that fails is
-    /// put back. `fence` is asked before each one: who may no longer write gets an error there, and nothing more is
-    /// written. The desk is empty then.
+    /// put back. `fence` is asked before each step, forth and back: who may no longer write gets an error there, and
+    /// nothing more is written. The desk is empty then.
     pub fn commit(
         &mut self,
         author: impl Fn(&str) -> Author,
@@ -131,20 +132,19 @@ impl Desk {
         drafts.sort_by_key(|(path, draft)| (draft.after.is_none(), is_index(path)));
         let (mut committed, mut made) = (Committed::default(), Vec::new());
         for (path, draft) in drafts {
-            if let Err(error) = fence() {
+            let author = author(&path);
+            let step = fence().and_then(|()| self.make(&path, draft, &author, &mut committed, &mut made));
+            if let Err(error) = step {
                 committed.error = Some(error);
                 break;
             }
-            if let Err(error) = self.make(&path, draft, &author(&path), &mut committed, &mut made) {
-                // What goes back last came first: every step of the way is sound.
-                made = made
-                    .into_iter()
-                    .rev()
-                    .filter(|made| !self.puts_back(made, &author(&made.path)))
-                    .collect();
-                committed.error = Some(error);
-                break;
-            }
+        }
+        if committed.error.is_some() {
+            // What came first goes back last: every step of the way is sound.
+            let back = made.into_iter().rev();
+            made =
+                back.filter(|made| fence().is_err() || !self.puts_back(made, &author(&made.path))).collect();
+            committed.left = made.iter().map(|made| made.path.clone()).collect();
         }
         committed.changes = made.into_iter().filter_map(|made| made.change).collect();
         committed

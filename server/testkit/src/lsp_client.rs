@@ -289,6 +289,22 @@ impl LspClient {
         .await
     }
 
+    /// Likewise, or nothing if the server goes away first.
+    pub async fn wait_for_unless_gone(
+        &self,
+        what: &str,
+        fits: impl Fn(&Notification) -> bool,
+    ) -> Option<Notification> {
+        self.wait(what, |state| match state.log.iter_mut().find(|seen| !seen.read && fits(seen)) {
+            Some(found) => {
+                found.read = true;
+                Some(Some(found.clone()))
+            }
+            None => state.closed.then_some(None),
+        })
+        .await
+    }
+
     /// All notifications so far, read or not. Looking at them here does not count as reading.
     pub fn log(&self) -> Vec<Notification> {
         self.state().log.clone()

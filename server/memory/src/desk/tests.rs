@@ -70,10 +70,10 @@ fn whoever_may_no_longer_write_writes_nothing_more() {
     }
     let left = std::cell::Cell::new(1);
     let committed = desk.commit(author, || match left.replace(left.get() - 1) {
-        0 => Err(io::Error::other("lost")),
+        ..=0 => Err(io::Error::other("lost")),
         _ => Ok(()),
     });
-    assert_eq!(committed.changes.len(), 1);
+    assert_eq!((committed.changes.len(), committed.left), (1, vec!["a.md".to_owned()]));
     assert!(committed.error.is_some());
     assert_eq!((read(&folder, "a.md").is_some(), read(&folder, "b.md").is_some()), (true, false));
 }
@@ -101,7 +101,7 @@ fn what_cannot_all_be_written_is_put_back() {
             }
             Ok(())
         });
-        assert!(committed.error.is_some() && committed.changes.is_empty(), "{last}: {committed:?}");
+        assert!(committed.error.is_some() && committed.left.is_empty(), "{last}: {committed:?}");
         let found = names.map(|name| read(&folder, name));
         let before = names
             .map(|name| files.iter().find(|(file, _)| *file == name).map(|(_, text)| (*text).to_owned()));

@@ -2,10 +2,7 @@
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use conversation::{Body, Message, ResultContent};
@@ -266,13 +263,8 @@ fn committed(
     hold: &mut Option<Hold>,
     directory: &std::path::Path,
 ) -> Came {
-    let lost = AtomicBool::new(false);
-    let fence = || match hold.as_ref().map(Hold::check) {
-        Some(Ok(())) => Ok(()),
-        Some(Err(error)) => {
-            lost.store(true, Ordering::Relaxed);
-            Err(std::io::Error::other(error))
-        }
+    let fence = || match hold.as_ref() {
+        Some(hold) => hold.check().map_err(std::io::Error::other),
         None => Err(std::io::Error::other("nobody holds the dream lock")),
     };
     let author =
@@ -287,13 +279,10 @@ fn committed(
     });
     let changes: Vec<DreamChange> = changes.collect();
     if let Some(error) = made.error {
-        let what = match (changes.len(), lost.load(Ordering::Relaxed)) {
-            (0, true) => "nothing was changed",
-            (0, false) => "was rolled back",
-            (_, true) => "stopped half-way",
-            (_, false) => "not all of it could be rolled back",
+        let words = match made.left.join(", ") {
+            none if none.is_empty() => format!("It could not be finished, and nothing was changed: {error}"),
+            left => format!("It could not be finished, and stays half done in {left}: {error}"),
         };
-        let words = format!("It could not be finished and {what}: {error}");
         return Came { status: DreamOutcome::Failed, words, changes, kept: made.kept };
     }
     if let Some(hold) = hold.take()
