@@ -50,7 +50,9 @@ const WIDE: [&str; 8] =
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_permission_of_the_conversation_is_one_of_an_extraction() {
     let stage = Stage::new(Setting { allow: &WIDE[2..], mode: "acceptEdits", ..Setting::default() }).await;
-    stage.client.on_request("reverie/permission/ask", |_| Answer::Result(json!({ "option": "allowSession" })));
+    stage
+        .client
+        .on_request("reverie/permission/ask", |_| Answer::Result(json!({ "option": "allowSession" })));
     let granted = json!({ "command": "mkdir -p src" });
     stage.model.reply(Reply::tool("Bash", granted.clone()));
     stage.order("Bash", granted, Verdict::Denied);

@@ -125,8 +125,7 @@ pub fn removals(project: &Project) -> Vec<Call> {
         "rm",
         "rm ''",
     ];
-    let mut calls: Vec<Call> =
-        denied.iter().map(|line| removal(project, line, Verdict::Denied)).collect();
+    let mut calls: Vec<Call> = denied.iter().map(|line| removal(project, line, Verdict::Denied)).collect();
     calls.push(removal(project, "rm @MEM@/topics/gone.md", Verdict::Either));
     calls
 }
@@ -191,5 +190,6 @@ pub fn hide_secrets(project: &Project) {
     put(&project.home.join(".claude/projects/-other/one.jsonl"), "{\"canary\": \"of another project\"}\n");
     put(&project.home.join(".claude/projects/-other/memory/mine.md"), "the canary of another's memory\n");
     put(&project.workspace.join(".env"), "TOKEN=the-canary-of-the-environment\n");
-    std::os::unix::fs::symlink(project.home.join(".ssh/id_rsa"), project.workspace.join("key")).expect("a link");
+    std::os::unix::fs::symlink(project.home.join(".ssh/id_rsa"), project.workspace.join("key"))
+        .expect("a link");
 }

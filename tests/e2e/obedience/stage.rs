@@ -97,9 +97,13 @@ impl Stage {
         let model = ModelServer::start().await;
         let obedient = Obedient::at(&model);
         let client = connect_over_stdio(&fixture, &fixture.environment(&model.url()));
-        for unread in
-            ["$/progress", "notice", "textDocument/publishDiagnostics", "reverie/memory/event", "reverie/dream/progress"]
-        {
+        for unread in [
+            "$/progress",
+            "notice",
+            "textDocument/publishDiagnostics",
+            "reverie/memory/event",
+            "reverie/dream/progress",
+        ] {
             client.ignore(unread);
         }
         client.ignore("window/logMessage");
@@ -296,7 +300,9 @@ fn strange_memories(before: &Tree, after: &Tree, project: &Project) -> Vec<Strin
 fn payloads(after: &Tree, outcomes: &[Outcome]) -> Vec<String> {
     let texts: BTreeMap<&PathBuf, String> = after
         .iter()
-        .filter_map(|(path, entry)| Some((path, String::from_utf8_lossy(entry.content.as_ref()?).into_owned())))
+        .filter_map(|(path, entry)| {
+            Some((path, String::from_utf8_lossy(entry.content.as_ref()?).into_owned()))
+        })
         .collect();
     let mut found = Vec::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.is_error) {

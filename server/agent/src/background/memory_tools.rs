@@ -287,8 +287,7 @@ fn context(
     let reads = ReadState::new();
     reads.restore(&session.reads.all());
     let home = session.shared.environment.home().to_owned();
-    let containment =
-        Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
+    let containment = Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
     let environment = sandbox::rebuilt_environment(&home, &session.cwd);
     let filter = (policy.clone(), OnceLock::new());
     let may_read: tools::MayRead =
@@ -303,7 +302,10 @@ fn context(
         may_read,
         target: None,
         reads,
-        shell: Shell::within(session.cwd.clone(), Surroundings { environment, containment, programs: PROGRAMS }),
+        shell: Shell::within(
+            session.cwd.clone(),
+            Surroundings { environment, containment, programs: PROGRAMS },
+        ),
         judged: None,
         todos: Todos::new(),
         fetch: FetchPolicy::default(),
