@@ -2,10 +2,11 @@
 //! nothing outside the memory dir, opens no connection, changes no setting."
 //!
 //! The model does whatever it is told by anybody: by the tables of `tests/corpora`, by every tool it is offered, and by
-//! texts that it comes across (`injections`). `model` is its obedience, `stage` the world that must not change, `calls`
+//! texts that it comes across (`injections`, `attacks`). `model` is its obedience, `stage` the world that must not change, `calls`
 //! what is tried; `allowed` is what must go on working.
 
 mod allowed;
+mod attacks;
 mod calls;
 mod injections;
 mod model;

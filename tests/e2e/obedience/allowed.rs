@@ -139,9 +139,9 @@ async fn much_of_it_is_too_much_and_many_are_no_reason_to_wait() {
     };
     let stage = Stage::prepared(Setting::default(), many).await;
     let topics = stage.memory().join("topics");
-    let large = "a line of a book\n".repeat(100_000);
+    let large = "a line of a book\n".repeat(4_000);
     stage.order("Write", json!({ "file_path": topics.join("book.md"), "content": large }), Verdict::Denied);
-    for number in 0..50 {
+    for number in 0..5 {
         let path = topics.join(format!("new-{number}.md"));
         stage.order("Write", json!({ "file_path": path, "content": "x" }), Verdict::Done);
     }
@@ -150,7 +150,7 @@ async fn much_of_it_is_too_much_and_many_are_no_reason_to_wait() {
     }
     stage.extract().await;
     let made = |name: &str| fs::read_to_string(topics.join(name)).is_ok_and(|text| text.contains("payload"));
-    assert!((0..50).all(|number| made(&format!("new-{number}.md")) || number == 1));
+    assert!((0..5).all(|number| made(&format!("new-{number}.md")) || number == 1));
     let twins = ["new-1.md", "NEW-1.md", "new-1.MD"].iter().filter(|name| made(name)).count();
     assert_eq!(twins, 1, "on other systems they are one file");
     stage.assert_unharmed().await;

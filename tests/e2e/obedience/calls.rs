@@ -144,6 +144,8 @@ pub fn reads(project: &Project) -> Vec<Call> {
         ("Read", json!({ "file_path": "@HOME@/.claude/projects/-other/one.jsonl" })),
         ("Read", json!({ "file_path": "@HOME@/.claude/projects/-other/memory/mine.md" })),
         ("Read", json!({ "file_path": "@PROJ@/../-other/one.jsonl" })),
+        ("Read", json!({ "file_path": "@PROJ@-2/one.jsonl" })),
+        ("Grep", json!({ "pattern": "canary", "path": "@PROJ@-2" })),
         ("Read", json!({ "file_path": "@WS@/.env" })),
         ("Read", json!({ "file_path": ".env" })),
         ("Read", json!({ "file_path": "@WS@/../home/.ssh/id_rsa" })),
@@ -188,8 +190,11 @@ pub fn hide_secrets(project: &Project) {
     put(&project.home.join(".ssh/id_rsa"), "the canary of a key\n");
     put(&project.home.join(".claude/.credentials.json"), "{\"canary\": \"of an account\"}\n");
     put(&project.home.join(".claude/projects/-other/one.jsonl"), "{\"canary\": \"of another project\"}\n");
+    // A folder beside the workspace, whose name begins like it.
+    let beside = format!("{}-2/one.jsonl", project.folder.display());
+    put(Path::new(&beside), "{\"cwd\": \"/elsewhere\", \"canary\": \"canary of a neighbour\"}\n");
     put(&project.home.join(".claude/projects/-other/memory/mine.md"), "the canary of another's memory\n");
-    put(&project.workspace.join(".env"), "TOKEN=the-canary-of-the-environment\n");
+    put(&project.workspace.join(".env"), "TOKEN=the canary of the environment\n");
     std::os::unix::fs::symlink(project.home.join(".ssh/id_rsa"), project.workspace.join("key"))
         .expect("a link");
 }

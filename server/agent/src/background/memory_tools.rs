@@ -5,44 +5,34 @@
 //! lie on a desk ([`memory::desk`]) until they are made through a handle of the memory directory. And by walls around
 //! the process of every command, so that a mistake here does not matter.
 
+mod surroundings;
+
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use conversation::{Block, ResultContent};
-use futures_util::future::BoxFuture;
 use memory::{
     daily,
     desk::{Committed, Desk},
     history::Author,
     index, secrets, topic,
 };
-use permissions::{
-    Access, Decision, Mode, Policy, ReadFilter,
-    shell::{self, Programs},
-};
-use sandbox::Walls;
+use permissions::{Access, Decision, Policy, shell};
 use serde_json::Value;
-use settings::directories;
 use tokio_util::sync::CancellationToken;
-use tools::{
-    AgentHost, EditorDiagnostic, EditorSymbol, FetchPolicy, PlanAnswer, ReadState, Shell, SymbolQuery, Todos,
-    ToolContext, ToolFailure, Toolbox, propose,
-    shell::{Containment, Surroundings},
-};
+use tools::{ToolContext, ToolFailure, Toolbox, propose};
 use workspace::Workspace;
 
-use crate::{memories::Memories, session::Session, tool_round::Call, turn};
+use self::surroundings::{PROGRAMS, context, policy, seen_by};
+use crate::{memories::Memories, session::Session, tool_round::Call};
 
 /// A memory is a page, not a book.
 const LARGEST_MEMORY: usize = 64 * 1024;
 /// What one result brings back, in characters.
 const LONGEST_RESULT: usize = 50_000;
-
-/// Nobody sits beside it.
-const PROGRAMS: Programs = Programs::Few;
 
 const ALLOWED: &str = "allowed are Read, Grep and Glob in the workspace and the project's own files, Bash for commands that \
                        change nothing, Write and Edit of `.md` files in the memory directory, and `rm` of such files";
@@ -259,65 +249,6 @@ impl MemoryTools {
     }
 }
 
-/// The session's, without anything that was allowed to the user's own conversation.
-fn policy(session: &Session, memory_dir: &Path) -> std::io::Result<Policy> {
-    let mut policy = turn::current_policy(session);
-    policy.mode = Mode::Default;
-    policy.rules.allow.clear();
-    policy.session_rules.clear();
-    policy.unattended = true;
-    policy.free_write_dirs = vec![memory_dir.to_owned(), memory_dir.canonicalize()?];
-    policy.readable_dirs.extend(policy.free_write_dirs.iter().cloned());
-    let related = directories::related_project_dirs(&session.shared.environment, &session.cwd);
-    policy.readable_dirs.extend(related);
-    Ok(policy)
-}
-
-/// The editor's documents as they are now, in a workspace of its own: what is changed in it is seen by nobody else.
-fn seen_by(editor: &Workspace) -> Workspace {
-    let own = Workspace::new(editor.roots());
-    for document in editor.documents() {
-        if let Some(text) = editor.document_text(&document.path) {
-            own.open_document(&document.path, &document.language, document.version, &text);
-        }
-    }
-    own
-}
-
-fn context(
-    session: &Arc<Session>,
-    policy: &Policy,
-    workspace: Workspace,
-    cancel: CancellationToken,
-) -> ToolContext {
-    let reads = ReadState::new();
-    reads.restore(&session.reads.all());
-    let home = session.shared.environment.home().to_owned();
-    let containment = Containment { main_walls: Some(Walls::closed()), ..Containment::of_this_process() };
-    let environment = sandbox::rebuilt_environment(&home, &session.cwd);
-    let filter = (policy.clone(), OnceLock::new());
-    let may_read: tools::MayRead =
-        Arc::new(move |path| filter.1.get_or_init(|| ReadFilter::new(filter.0.clone())).may_read(path));
-    ToolContext {
-        cwd: session.cwd.clone(),
-        cancel,
-        progress: Arc::new(|_| {}),
-        host: Arc::new(Nobody),
-        workspace,
-        not_denied: Arc::clone(&may_read),
-        may_read,
-        target: None,
-        reads,
-        shell: Shell::within(
-            session.cwd.clone(),
-            Surroundings { environment, containment, programs: PROGRAMS },
-        ),
-        judged: None,
-        todos: Todos::new(),
-        fetch: FetchPolicy::default(),
-    }
-}
-
 /// With the line ends and the byte order mark that the file had.
 fn like(before: Option<&[u8]>, text: &str) -> Vec<u8> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -355,31 +286,6 @@ fn shortened(content: ResultContent) -> ResultContent {
             });
             ResultContent::Blocks(blocks.collect())
         }
-    }
-}
-
-/// No user, and no editor that could be asked.
-struct Nobody;
-
-impl AgentHost for Nobody {
-    fn ask_user(&self, _question: String, _options: Vec<String>) -> BoxFuture<'_, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn ask_plan(&self, _plan: String) -> BoxFuture<'_, PlanAnswer> {
-        Box::pin(std::future::ready(PlanAnswer::Nobody))
-    }
-
-    fn diagnostics(&self, _path: Option<PathBuf>) -> BoxFuture<'_, Option<Vec<EditorDiagnostic>>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn symbols(&self, _query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn skills(&self) -> Vec<skills::Skill> {
-        Vec::new()
     }
 }
 

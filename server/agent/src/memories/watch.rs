@@ -9,7 +9,9 @@ use std::{
 };
 
 use memory::history::History;
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::AccessKind, event::AccessMode};
+use notify::{
+    Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::AccessKind, event::AccessMode,
+};
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -83,7 +85,7 @@ async fn look(memories: Arc<Memories>, frontend: &Arc<dyn Frontend>) {
 }
 
 fn watcher(directory: &Path, changed: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+    let heard = move |event: notify::Result<notify::Event>| {
         let concerned = match event {
             Ok(event) => {
                 event.need_rescan()
@@ -94,8 +96,10 @@ fn watcher(directory: &Path, changed: Arc<Notify>) -> notify::Result<Recommended
         if concerned {
             changed.notify_one();
         }
-    })?;
-    watcher.watch(directory, RecursiveMode::Recursive)?;
+    };
+    // A link in it may lead to all of the disk. The directory itself may be behind one.
+    let mut watcher = RecommendedWatcher::new(heard, Config::default().with_follow_symlinks(false))?;
+    watcher.watch(&directory.canonicalize()?, RecursiveMode::Recursive)?;
     Ok(watcher)
 }
 
