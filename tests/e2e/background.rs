@@ -19,6 +19,9 @@ use crate::{
     memory::age,
 };
 
+/// Settings, variables, and the gates that they close.
+type Case = (Value, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
 /// A server with these settings and variables, and no memories.
 async fn with(settings: Value, variables: &[(&str, &str)]) -> Harness {
     let fixture = Fixture::new(&format!("//- ~/.claude/settings.json\n{settings}\n"));
@@ -89,7 +92,7 @@ async fn extraction_gates(harness: &Harness) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn switches_that_keep_a_dream_from_coming_are_named() {
     const FEW: &str = "sessions: 0 of 5 other sessions since the last dream";
-    let cases: [(Value, &[(&str, &str)], &[&str]); 6] = [
+    let cases: [Case; 6] = [
         (json!({}), &[], &[FEW]),
         (json!({ "autoMemoryEnabled": false }), &[], &["memory: auto memory is off", FEW]),
         (
@@ -129,7 +132,7 @@ async fn switches_that_keep_a_dream_from_coming_are_named() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn switches_that_keep_it_from_learning_are_named() {
-    let cases: [(Value, &[(&str, &str)], &[&str]); 4] = [
+    let cases: [Case; 4] = [
         (json!({ "autoMemoryEnabled": false }), &[], &["memory: auto memory is off"]),
         (
             features(json!({ "extraction": false })),
