@@ -5,6 +5,7 @@
 #![cfg(test)]
 
 mod answers;
+mod assistant;
 mod chatting;
 mod context;
 mod debug_tokens;

@@ -4,11 +4,13 @@
 //! promise. `slow` holds what takes seconds by its nature.
 #![cfg(test)]
 
+mod background;
 mod bad_input;
 mod buffers;
 mod cache_breaks;
 mod cancelling;
 mod compaction;
+mod daily_log;
 mod during_a_turn;
 mod end_of_life;
 mod fork_cache;

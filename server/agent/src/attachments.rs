@@ -149,11 +149,11 @@ fn tell_day(turn: &Turn) {
         _ => None,
     });
     let told = later.or_else(|| {
-        let texts = turn.opening.rendered.context.iter().filter_map(|block| match block {
+        let mut texts = turn.opening.rendered.context.iter().rev().filter_map(|block| match block {
             Block::Text { text } => text.rsplit_once(prompt::TODAY),
             _ => None,
         });
-        texts.last().and_then(|(_, date)| dates::find_date(date))
+        texts.next().and_then(|(_, date)| dates::find_date(date))
     });
     if told.is_some_and(|told| told != today) {
         session.attach(DAY, fragment::reminder(&format!("{}{today}.", prompt::TODAY), 200));

@@ -185,10 +185,12 @@ async fn begin_if_open(wanted: Wanted) {
         let current = wanted.session.as_ref().map(|session| session.id.clone());
         let depth = match wanted.trigger {
             Trigger::Schedule => Depth::Scheduled,
-            _ => Depth::UpToTheFirstClosed,
+            Trigger::Idle => Depth::AtRest,
+            Trigger::Gates | Trigger::Command => Depth::UpToTheFirstClosed,
         };
         let look = look(&shared, &settings, &wanted.folder, current.as_ref(), depth);
         if !look.is_open() {
+            super::gates::tell_spent(&shared, JobKind::Dream, current, &look.gates);
             return Ok(());
         }
         if let DreamStarted::Skipped(why) = begin(wanted, &settings) {

@@ -83,7 +83,9 @@ enum Throttled {
 
 async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttled) {
     let settings = session.shared.settings(&session.cwd).settings;
-    if gates(&session, &settings).iter().any(|gate| !gate.open) {
+    let gates = gates(&session, &settings);
+    if gates.iter().any(|gate| !gate.open) {
+        gates::tell_spent(&session.shared, JobKind::Extraction, Some(session.id.clone()), &gates);
         return;
     }
     let Some(memories) = session.memories() else { return };

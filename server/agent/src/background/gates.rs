@@ -1,8 +1,9 @@
 //! What all background work depends on.
 
+use conversation::SessionId;
 use settings::Settings;
 
-use super::Gate;
+use super::{Gate, JobKind, News};
 use crate::{shared::Shared, spend};
 
 impl Gate {
@@ -37,6 +38,16 @@ pub(super) fn budget(shared: &Shared, settings: &Settings) -> Gate {
             }
             None => format!("${spent:.2} spent today; no limit is set (setting budgets.backgroundDayUsd)"),
         },
+    }
+}
+
+/// Once a day: that something would run now, but for the budget.
+pub(super) fn tell_spent(shared: &Shared, kind: JobKind, session: Option<SessionId>, gates: &[Gate]) {
+    let mut closed = gates.iter().filter(|gate| !gate.open);
+    let (Some(Gate { name: "budget", detail, .. }), None) = (closed.next(), closed.next()) else { return };
+    if shared.ask_once(&format!("background budget {}", spend::today())) {
+        let text = format!("Nothing more runs by itself today: {detail}");
+        shared.frontend.news(News { kind, session, text, view: None, undo: None });
     }
 }
 

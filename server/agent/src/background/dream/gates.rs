@@ -22,6 +22,8 @@ const SCAN_EVERY: Duration = Duration::from_secs(10 * 60);
 pub(in super::super) enum Depth {
     /// Counting sessions counts as the scan of the next ten minutes.
     UpToTheFirstClosed,
+    /// Likewise, when nothing goes on: that is once after many turns, so it may count.
+    AtRest,
     /// For a schedule: it is time, whatever the hours and the number of sessions.
     Scheduled,
     /// For whoever wants to see it.
@@ -97,7 +99,7 @@ pub(in super::super) fn look(
     let rested = scanned.is_none_or(|ago| ago >= SCAN_EVERY);
     look.gates.push(Gate {
         name: "scan",
-        open: rested || scheduled,
+        open: rested || scheduled || depth == Depth::AtRest,
         detail: match scanned {
             Some(ago) => format!(
                 "sessions were counted {} min ago; every {} min is enough",
@@ -110,7 +112,7 @@ pub(in super::super) fn look(
     if is_done(&look) {
         return look;
     }
-    if depth == Depth::UpToTheFirstClosed {
+    if matches!(depth, Depth::UpToTheFirstClosed | Depth::AtRest) {
         shared.dreams.scanned(&directory);
     }
 

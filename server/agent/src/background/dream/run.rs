@@ -175,7 +175,9 @@ impl Dream {
                 let changes = planned(&tools, &said, &directory);
                 return Ok(Came { status: DreamOutcome::Completed, words: said, changes, kept: Vec::new() });
             }
-            if let Some(why) = tools.desk().objection()? {
+            // The desk is let go of before it is looked at again.
+            let objection = tools.desk().objection()?;
+            if let Some(why) = objection {
                 let changes = planned(&tools, &said, &directory);
                 let words = format!("It was rolled back, because {why}. Nothing was changed.\n\n{said}");
                 return Ok(Came { status: DreamOutcome::Failed, words, changes, kept: Vec::new() });
