@@ -96,16 +96,17 @@ impl Jobs {
     pub fn last(&self, kind: JobKind) -> Option<String> {
         let list = self.list();
         let ended = list.iter().rev().map(|(job, _)| job);
-        ended.filter(|job| job.kind == kind && job.state != JobState::Running).find_map(|job| {
+        let mut ended = ended.filter(|job| job.kind == kind && job.state != JobState::Running);
+        ended.next().map(|job| {
             let how = match job.state {
                 JobState::Running | JobState::Completed => "completed",
                 JobState::Failed => "failed",
                 JobState::Killed => "stopped",
             };
-            Some(match &job.detail {
+            match &job.detail {
                 Some(detail) => format!("{how}: {detail}"),
                 None => how.to_owned(),
-            })
+            }
         })
     }
 
