@@ -292,7 +292,8 @@ fn last_prompt(session: &Session) -> Option<(String, String)> {
     })
 }
 
-/// The beginning of what somebody said, as a reason shows it. Reasons lie beside the memories, where no secret belongs.
+/// The beginning of what somebody said, as a reason shows it. Reasons lie beside the memories, where no secret
+/// belongs.
 pub(crate) fn head(text: &str) -> String {
     if compose::has_secret(text) {
         return "…".to_owned();

@@ -73,8 +73,8 @@ pub fn with_origin(text: &str, created: jiff::civil::Date, source: Option<&str>)
     with_fields(text, Some(&created.to_string()), source)
 }
 
-/// Likewise for a text that takes the place of another: it was learnt when that was, and where, unless `source` has
-/// taught it since.
+/// Likewise for a text that takes the place of another: it was learnt when that was, and where, unless `source`
+/// has taught it since.
 pub fn with_origin_of(text: &str, before: &str, source: Option<&str>) -> String {
     let Some(front) = front_lines(before) else { return text.to_owned() };
     let fields = frontmatter::parse(front).fields;

@@ -63,7 +63,8 @@ pub(super) fn step(task: &Task<'_>) -> Step {
     Step::Calls(calls)
 }
 
-/// Whether a message is one sentence that is worth keeping. A longer one asks for something as well, or tells more.
+/// Whether a message is one sentence that is worth keeping. A longer one asks for something as well, or tells
+/// more.
 pub(super) fn tells_one_thing(message: &str) -> bool {
     matches!(sentences(message).as_slice(), [sentence] if told(sentence).is_some())
 }
@@ -115,7 +116,8 @@ fn drafts_of(typed: &str, answer: &str, today: Option<Date>) -> Vec<Draft> {
     drafts
 }
 
-/// What was right about what was done: in the user's words if they name it, else the deed in the words of who did it.
+/// What was right about what was done: in the user's words if they name it, else the deed in the words of who did
+/// it.
 fn confirmed(sentence: &str, answer: &str) -> Option<Draft> {
     const LONGEST: usize = 160;
     if let Some(praised) = praised(sentence) {

@@ -59,8 +59,7 @@ pub(super) fn step(situation: &Situation, statement: &str) -> Step {
     if topic_before.as_deref().is_some_and(|text| text.contains(&memory.statement)) {
         return Step::Answer(format!("I already know that: it is in `{topic_path}`."));
     }
-    let origin = situation.today.map(|today| format!("created: {today}\n")).unwrap_or_default();
-    let content = memory.content(topic_before.as_deref(), &origin);
+    let content = memory.content(topic_before.as_deref(), "");
     let mut calls = vec![ToolCall::new("Write", json!({"file_path": topic_path, "content": content}))];
     let index_before = read_of(situation, &index_path).map(text_of).unwrap_or_default();
     if !index_before.contains(&format!("]({})", memory.file_name)) {

@@ -470,7 +470,7 @@ fn what_is_told_is_remembered_and_recalled() {
     folder.check(expect![[r#"
         > Remember that the code freeze starts tomorrow because of the audit
         [Glob {"pattern":"**/*.md","path":"/m/memory"}]
-        [Write {"file_path":"/m/memory/code-freeze-starts.md","content":"---\nname: \"The code freeze starts 2026-10-08\"\ndescription: \"The code freeze starts 2026-10-08 because of the audit\"\ntype: project\ncreated: 2026-10-07\n---\n\nThe code freeze starts 2026-10-08 because of the audit\n\n**Why:** because of the audit\n**How to apply:** take it into account in suggestions and plans; check that it still holds.\n"}]
+        [Write {"file_path":"/m/memory/code-freeze-starts.md","content":"---\nname: \"The code freeze starts 2026-10-08\"\ndescription: \"The code freeze starts 2026-10-08 because of the audit\"\ntype: project\n---\n\nThe code freeze starts 2026-10-08 because of the audit\n\n**Why:** because of the audit\n**How to apply:** take it into account in suggestions and plans; check that it still holds.\n"}]
         [Write {"file_path":"/m/memory/MEMORY.md","content":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n"}]
         (introduction)
         Saved as a project memory: The code freeze starts 2026-10-08 because of the audit
@@ -479,7 +479,7 @@ fn what_is_told_is_remembered_and_recalled() {
         > always write tests first
         [Glob {"pattern":"**/*.md","path":"/m/memory"}]
         [Read {"file_path":"/m/memory/MEMORY.md"}]
-        [Write {"file_path":"/m/memory/always-write-tests-first.md","content":"---\nname: \"Always write tests first\"\ndescription: \"Always write tests first\"\ntype: feedback\ncreated: 2026-10-07\n---\n\nAlways write tests first\n\n**Why:** the user asked for it in these words; no reason was given.\n**How to apply:** whenever work touches this.\n"}]
+        [Write {"file_path":"/m/memory/always-write-tests-first.md","content":"---\nname: \"Always write tests first\"\ndescription: \"Always write tests first\"\ntype: feedback\n---\n\nAlways write tests first\n\n**Why:** the user asked for it in these words; no reason was given.\n**How to apply:** whenever work touches this.\n"}]
         [Edit {"file_path":"/m/memory/MEMORY.md","old_string":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit","new_string":"- [The code freeze starts 2026-10-08](code-freeze-starts.md) — The code freeze starts 2026-10-08 because of the audit\n- [Always write tests first](always-write-tests-first.md) — Always write tests first"}]
         Saved as a feedback memory: Always write tests first
 
@@ -497,7 +497,7 @@ fn what_is_told_is_remembered_and_recalled() {
         [Read {"file_path":"/m/memory/code-freeze-starts.md","limit":60}]
         I remember:
 
-        `/m/memory/code-freeze-starts.md:8`
+        `/m/memory/code-freeze-starts.md:7`
         ```markdown
         The code freeze starts 2026-10-08 because of the audit
 
@@ -517,7 +517,6 @@ fn what_is_told_is_remembered_and_recalled() {
         name: "Always write tests first"
         description: "Always write tests first"
         type: feedback
-        created: 2026-10-07
         ---
 
         Always write tests first
@@ -529,7 +528,6 @@ fn what_is_told_is_remembered_and_recalled() {
         name: "The code freeze starts 2026-10-08"
         description: "The code freeze starts 2026-10-08 because of the audit"
         type: project
-        created: 2026-10-07
         ---
 
         The code freeze starts 2026-10-08 because of the audit

@@ -93,7 +93,8 @@ fn is_reference(said: &Said<'_>) -> bool {
 
 fn is_deadline(said: &Said<'_>) -> bool {
     const PLANS: Phrases = "deadline| is due| are due| due on| due by| ship by| ships by| ships on| ship on\
-        | ship before|ships next| goes live| go live|code freeze|merge freeze|freezing all| freeze starts| freeze begins\
+        | ship before|ships next| goes live| go live|code freeze|merge freeze|freezing all| freeze starts\
+        | freeze begins\
         |release is|release date|launch is|launches on|demo is|must be done by|must be ready by| has to be ready\
         |needs to be ready| is out until| on vacation| on leave";
     const TIMES: &str = "today tonight tomorrow monday tuesday wednesday thursday friday saturday sunday week weeks month \
@@ -139,7 +140,9 @@ fn is_standing(said: &Said<'_>) -> bool {
         return !said.is_bound() || said.count() > 6;
     }
     const TELLS: Phrases = "you should always |you should never |you must |i want you to always |i want you to never \
-        |let's always |let's never |ask me before |make sure you always |make sure to always |be sure to always |whenever you |every time you |keep your \
+        |let's always |let's never |ask me before \
+        |make sure you always |make sure to always |be sure to always |whenever you \
+        |every time you |keep your \
         |you don't have to ask|you don't need to ask";
     // "We always get a 500" tells of a bug.
     const HAPPENS: Phrases = "get |got |see |hit |fail|have |had |know|knew|seem|end up|reach";
@@ -153,7 +156,8 @@ fn is_standing(said: &Said<'_>) -> bool {
 /// "Don't mock the database", "stop adding comments": for good, not for the thing at hand.
 fn is_prohibition(said: &Said<'_>) -> bool {
     const PASSING: Phrases = "worry|bother|forget|know|think|touch|understand|see|mind|care|need|have|want|get \
-        |believe|remember|start |stop |wait|change the |delete the |remove the |rename the |edit the |run the |commit the \
+        |believe|remember|start |stop |wait|change the |delete the |remove the |rename the |edit the |run the \
+        |commit the \
         |push the ";
     let forbids = said.after("don't ever |don't |avoid ").is_some_and(|what| !begins(what, PASSING));
     let ends = |verb: &str| verb.ends_with("ing") && verb.len() > 5;

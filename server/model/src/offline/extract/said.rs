@@ -20,7 +20,8 @@ pub(super) struct Said<'a> {
 
 /// Longer ones before those that they begin with.
 const FILLERS: Phrases = "that was wrong|that is wrong|that's wrong|not quite|in this project|in this repo\
-    |before i forget it|before i forget|one more thing|one thing|just so you know|keep in mind that|for the record|remember that|by the way\
+    |before i forget it|before i forget|one more thing|one thing|just so you know|keep in mind that\
+    |for the record|remember that|by the way\
     |as a reminder|to be clear|in general|generally|remember|reminder|important|thank you|note that|actually|perfect\
     |thanks|please|great|sorry|okay|right|wrong|yeah|nope|also|well|then|note|hmm|hey|fyi|btw|yes|and|but|oh|ok|so|no\
     |nah|hi|ah";
