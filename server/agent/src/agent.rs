@@ -349,7 +349,7 @@ impl Agent {
         for session in &sessions {
             session.cancel();
         }
-        self.shared.jobs.stop_all(|_| true);
+        self.shared.jobs.close();
         self.shared.learning.close();
         self.turns.close();
         let killed = futures_util::future::join_all(sessions.iter().map(|session| session.shell.kill_all()));

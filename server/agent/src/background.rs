@@ -218,16 +218,25 @@ pub struct Account {
     pub files: u64,
 }
 
+impl AddAssign for Account {
+    fn add_assign(&mut self, other: Self) {
+        self.runs = self.runs.saturating_add(other.runs);
+        self.usage += other.usage;
+        self.cost_usd += other.cost_usd;
+        self.files = self.files.saturating_add(other.files);
+    }
+}
+
 /// What is to be learnt from a turn that has ended, taken before anything follows it, and before anybody hears of the
 /// end: a shutdown waits for it from then on.
 pub(crate) struct Lesson(Snapshot, TaskTrackerToken);
 
 impl Lesson {
     pub fn of(session: &Session, turn: &TurnId, end: &TurnEnd) -> Option<Self> {
-        (end.stop == TurnStop::EndTurn).then(|| {
-            let snapshot = Snapshot { turn: turn.clone(), thread: session.state().thread.clone() };
-            Self(snapshot, session.shared.learning.token())
-        })
+        let mut state = session.state();
+        let opening = state.learning.opening.take().filter(|_| end.stop == TurnStop::EndTurn)?;
+        let snapshot = Snapshot { turn: turn.clone(), thread: state.thread.clone(), opening };
+        Some(Self(snapshot, session.shared.learning.token()))
     }
 }
 
@@ -259,21 +268,12 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Books what a job did today.
-fn account(shared: &Shared, kind: JobKind, spent: Spent, files: usize) {
+async fn account(shared: &Shared, kind: JobKind, spent: Spent, files: usize) {
     let Spent { usage, cost_usd } = spent;
     let account = Account { runs: 1, usage, cost_usd, files: files as u64 };
     let spend = shared.spend.clone();
-    tokio::task::spawn_blocking(move || {
-        if let Err(error) = spend.add_background(spend::today(), kind, account) {
-            tracing::warn!(%error, "what background work did could not be written down");
-        }
-    });
-}
-impl AddAssign for Account {
-    fn add_assign(&mut self, other: Self) {
-        self.runs = self.runs.saturating_add(other.runs);
-        self.usage += other.usage;
-        self.cost_usd += other.cost_usd;
-        self.files = self.files.saturating_add(other.files);
+    let booked = blocking(move || spend.add_background(spend::today(), kind, account));
+    if let Err(why) = booked.await {
+        tracing::warn!(why, "what background work did could not be written down");
     }
 }

@@ -79,6 +79,8 @@ pub(crate) struct Ended {
     pub text: String,
     /// Why the last response ended.
     pub stop: StopReason,
+    /// It would have gone on, but its rounds were over.
+    pub is_cut: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -108,12 +110,11 @@ impl Fork<'_> {
         loop {
             let response = self.ask().await?;
             let said = response.text();
-            if response.calls.is_empty() || round >= self.rounds {
-                self.tools.round(&said, 0).await.map_err(ForkError::Stopped)?;
-                return Ok(Ended { text: said, stop: response.stop_reason });
-            }
             let calls = response.calls;
-            round += 1;
+            if calls.is_empty() {
+                self.tools.round(&said, 0).await.map_err(ForkError::Stopped)?;
+                return Ok(Ended { text: said, stop: response.stop_reason, is_cut: false });
+            }
             self.messages.push(RequestMessage { role: Role::Assistant, content: response.blocks });
             let mut results = Vec::with_capacity(calls.len());
             for call in &calls {
@@ -121,9 +122,11 @@ impl Fork<'_> {
             }
             say(&mut self.messages, results);
             self.tools.round(&said, calls.len()).await.map_err(ForkError::Stopped)?;
-            if self.tools.is_done() {
-                return Ok(Ended { text: said, stop: response.stop_reason });
+            let is_cut = round >= self.rounds;
+            if is_cut || self.tools.is_done() {
+                return Ok(Ended { text: said, stop: response.stop_reason, is_cut });
             }
+            round += 1;
         }
     }
 

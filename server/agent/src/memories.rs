@@ -14,16 +14,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use conversation::{Block, Body};
+use conversation::{Block, Body, Message};
 use jiff::Timestamp;
 use memory::{
     Store, Topic, compose,
     history::{Author, By, Change, History},
-    index,
+    index::is_index,
     store::Use,
 };
 use permissions::Access;
 use tokio::sync::{OwnedRwLockReadGuard, RwLock, RwLockReadGuard};
+use uuid::Uuid;
 
 pub(crate) use save::{note, save};
 
@@ -132,7 +133,7 @@ impl Memories {
             by: By::Model,
             why,
             session: Some(session.id.to_string()),
-            message: last_prompt(session).map(|(uuid, _)| uuid),
+            message: last_prompt(&session.state().thread).map(|(uuid, _)| uuid.to_string()),
             group: Some(turn.clone()),
         };
         let recorded = match watched {
@@ -253,10 +254,6 @@ fn kind_of(change: &Change) -> MemoryEventKind {
     }
 }
 
-pub(crate) fn is_index(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(index::NAME))
-}
-
 pub(crate) fn actor(by: By) -> MemoryActor {
     match by {
         By::Model => MemoryActor::Model,
@@ -269,7 +266,9 @@ pub(crate) fn actor(by: By) -> MemoryActor {
 
 /// Why the model writes something, in words for the user.
 fn reason(session: &Session) -> String {
-    let Some((_, prompt)) = last_prompt(session) else { return "the model saved it".to_owned() };
+    let Some((_, prompt)) = last_prompt(&session.state().thread) else {
+        return "the model saved it".to_owned();
+    };
     let lower = prompt.trim_start().to_lowercase();
     let asked = ["remember", "please remember", "don't forget", "do not forget", "keep in mind", "note that"];
     if asked.iter().any(|start| lower.starts_with(start)) {
@@ -282,18 +281,16 @@ fn reason(session: &Session) -> String {
 }
 
 /// The last thing that the user said, and the message's id.
-fn last_prompt(session: &Session) -> Option<(String, String)> {
-    session.state().thread.iter().rev().find_map(|message| match &message.body {
+pub(crate) fn last_prompt(thread: &[Arc<Message>]) -> Option<(Uuid, String)> {
+    thread.iter().rev().find_map(|message| match &message.body {
         Body::User { content } if !message.flags.meta => content.iter().find_map(|block| match block {
-            Block::Text { text } => Some((message.uuid.to_string(), text.clone())),
+            Block::Text { text } => Some((message.uuid, text.clone())),
             _ => None,
         }),
         _ => None,
     })
 }
 
-/// The beginning of what somebody said, as a reason shows it. Reasons lie beside the memories, where no secret
-/// belongs.
 pub(crate) fn head(text: &str) -> String {
     if compose::has_secret(text) {
         return "…".to_owned();

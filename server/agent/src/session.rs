@@ -442,7 +442,9 @@ impl Session {
                 account.usage += usage;
                 account.cost_usd += cost;
             }
-            state.turn_cost_usd += cost;
+            if !source.is_by_itself() {
+                state.turn_cost_usd += cost;
+            }
             state.cost.clone()
         };
         self.record(&Record::Cost(total));

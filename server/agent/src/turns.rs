@@ -348,7 +348,11 @@ async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: Can
         Ok(turn)
     };
     match cancel.run_until_cancelled(begin).await {
-        Some(Ok(mut turn)) => query_loop::run(&mut turn).await,
+        Some(Ok(mut turn)) => {
+            let end = query_loop::run(&mut turn).await;
+            session.state().learning.opening = Some(turn.opening);
+            end
+        }
         Some(Err(end)) => end,
         None => TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None },
     }

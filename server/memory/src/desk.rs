@@ -14,7 +14,8 @@ use workspace::{Beneath, Refusal, Relative};
 
 use crate::{
     history::{Author, Change, History, diff},
-    index, scan,
+    index::{self, is_index},
+    scan,
 };
 
 /// More than any memory has.
@@ -101,22 +102,25 @@ impl Desk {
     /// leave the index over its limits".
     pub fn objection(&self) -> io::Result<Option<String>> {
         let all = scan::scan(&self.dir)?.len();
-        let gone = self.drafts().filter(|(path, draft)| !is_index(path) && draft.after.is_none()).count();
+        let is_nothing = |after: &[u8]| after.trim_ascii().is_empty();
+        let is_gone = |draft: &Draft| draft.after.as_deref().is_none_or(is_nothing) && draft.before.is_some();
+        let gone = self.drafts().filter(|(path, draft)| !is_index(path) && is_gone(draft)).count();
         if gone * 2 > all {
             return Ok(Some(format!("it would delete {gone} of {all} memories, more than half")));
         }
-        let index = self.current(index::NAME)?.unwrap_or_default();
-        let lines = String::from_utf8_lossy(&index).lines().count();
-        let over = lines > index::LINES || index.len() > index::BYTES;
-        Ok(over.then(|| {
-            let bytes = index.len();
-            format!(
-                "it would leave {} with {lines} lines and {bytes} bytes; {} lines and {} bytes are loaded",
-                index::NAME,
-                index::LINES,
-                index::BYTES
-            )
-        }))
+        let indexes = self.drafts().map(|(path, _)| path).filter(|path| is_index(path)).chain([index::NAME]);
+        for path in indexes {
+            let index = self.current(path)?.unwrap_or_default();
+            let (lines, bytes) = (String::from_utf8_lossy(&index).lines().count(), index.len());
+            if lines > index::LINES || bytes > index::BYTES {
+                let (most_lines, most_bytes) = (index::LINES, index::BYTES);
+                return Ok(Some(format!(
+                    "it would leave {path} with {lines} lines and {bytes} bytes; {most_lines} lines and {most_bytes} \
+                     bytes are loaded"
+                )));
+            }
+        }
+        Ok(None)
     }
 
     /// Makes the changes and writes them down in the history, all or none of them: what was made before one that fails is
@@ -232,10 +236,6 @@ impl Desk {
     fn checked(&self, path: &str) -> Result<Relative, Refusal> {
         self.beneath.check(&self.dir.join(path))
     }
-}
-
-fn is_index(path: &str) -> bool {
-    path.rsplit('/').next() == Some(index::NAME)
 }
 
 /// Our index with what others did to it since: lines they added come last, lines they removed go.

@@ -13,6 +13,11 @@ pub const BYTES: usize = 25_000;
 pub const LINE_CHARS: usize = 150;
 pub const LONG_LINE: usize = 200;
 
+/// Whether this is the path of an index, at the top or in a folder.
+pub fn is_index(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(NAME))
+}
+
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {

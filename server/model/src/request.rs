@@ -135,6 +135,11 @@ impl QuerySource {
         }
     }
 
+    /// Nobody asked for it: it is on no turn's account.
+    pub fn is_by_itself(&self) -> bool {
+        matches!(self, Self::Extraction | Self::SessionMemory | Self::Dream)
+    }
+
     /// A fork of one request, as a rule: it reads what the conversation has in the cache, and "writes nothing to the
     /// cache behind the shared prefix".
     pub fn is_one_shot(&self) -> bool {

@@ -19,6 +19,7 @@ use std::{
 };
 
 use conversation::{SessionId, Stamp, Transcript};
+use jiff::Timestamp;
 use memory::dream_lock::{Acquired, DreamLock};
 use settings::{Settings, directories};
 use tokio::sync::Notify;
@@ -71,7 +72,8 @@ pub(super) enum Trigger {
     /// Enough time and sessions, after a turn.
     Gates,
     Idle,
-    Schedule,
+    /// And when that was.
+    Schedule(Timestamp),
     Command,
 }
 
@@ -80,7 +82,7 @@ impl Trigger {
         match self {
             Self::Gates => "enough time and sessions had passed",
             Self::Idle => "nothing was going on",
-            Self::Schedule => "it was time",
+            Self::Schedule(_) => "it was time",
             Self::Command => "you asked for it",
         }
     }
@@ -184,7 +186,7 @@ async fn begin_if_open(wanted: Wanted) {
         let settings = shared.settings(&wanted.folder).settings;
         let current = wanted.session.as_ref().map(|session| session.id.clone());
         let depth = match wanted.trigger {
-            Trigger::Schedule => Depth::Scheduled,
+            Trigger::Schedule(strike) => Depth::Scheduled(strike),
             Trigger::Idle => Depth::AtRest,
             Trigger::Gates | Trigger::Command => Depth::UpToTheFirstClosed,
         };
@@ -193,7 +195,7 @@ async fn begin_if_open(wanted: Wanted) {
             super::gates::tell_spent(&shared, JobKind::Dream, current, &look.gates);
             return Ok(());
         }
-        if let DreamStarted::Skipped(why) = begin(wanted, &settings) {
+        if let DreamStarted::Skipped(why) = begin(wanted, &settings, look) {
             tracing::debug!(why, "no dream after all");
         }
         Ok(())
@@ -203,23 +205,37 @@ async fn begin_if_open(wanted: Wanted) {
     }
 }
 
-/// Takes the lock and starts. Never waits for long; not on the runtime's own threads.
-pub(super) fn begin(wanted: Wanted, settings: &Settings) -> DreamStarted {
-    let Wanted { shared, folder, .. } = &wanted;
-    if !settings.auto_memory(&shared.environment) {
-        return DreamStarted::Skipped("memory is switched off".to_owned());
+/// Because the user says so: whatever the hours, the sessions and the budget, but never where it is switched off.
+pub(super) fn begin_by_command(wanted: Wanted) -> DreamStarted {
+    let settings = wanted.shared.settings(&wanted.folder).settings;
+    let current = wanted.session.as_ref().map(|session| session.id.clone());
+    let look = look(&wanted.shared, &settings, &wanted.folder, current.as_ref(), Depth::All);
+    let switches = ["memory", "remote", "bare", "enabled"];
+    if let Some(closed) = look.gates.iter().find(|gate| !gate.open && switches.contains(&gate.name)) {
+        return DreamStarted::Skipped(closed.detail.clone());
     }
+    begin(wanted, &settings, look)
+}
+
+/// Takes the lock and starts. Never waits for long; not on the runtime's own threads.
+fn begin(mut wanted: Wanted, settings: &Settings, look: Look) -> DreamStarted {
+    // A conversation in which nothing was said is not begun by a dream.
+    wanted.session = wanted.session.filter(|session| !session.state().thread.is_empty());
+    let Wanted { shared, folder, .. } = &wanted;
     let memories = shared.memories(&settings.memory_dir(&shared.environment, folder));
     if let Err(error) = crate::files::create_private_dir(memories.directory()) {
         return DreamStarted::Skipped(format!("the memory directory cannot be made: {error}"));
     }
-    // Before the lock moves it.
-    let current = wanted.session.as_ref().map(|session| session.id.clone());
-    let look = look(shared, settings, folder, current.as_ref(), Depth::All);
     let hold = if wanted.dry_run {
         None
     } else {
         match DreamLock::new(memories.directory()).acquire() {
+            Ok(Acquired::Held(hold))
+                if wanted.trigger != Trigger::Command && hold.previous() != look.last =>
+            {
+                hold.release();
+                return DreamStarted::Skipped("somebody else has dreamt meanwhile".to_owned());
+            }
             Ok(Acquired::Held(hold)) => Some(hold),
             Ok(Acquired::Busy(holder)) => {
                 let who = holder.pid;

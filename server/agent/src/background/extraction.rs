@@ -3,7 +3,10 @@
 //! A fork of the conversation looks at what was said since the last time. One at a time a session; what comes meanwhile
 //! waits, and only the latest of it. What fails is tried again with the next turn, from where the last success ended.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
 
 use context::Event;
 use conversation::{Block, Body, Message, ResultContent};
@@ -11,6 +14,7 @@ use futures_util::future::BoxFuture;
 use memory::{
     directive,
     history::{Author, By, Change},
+    index::is_index,
 };
 use model::QuerySource;
 use settings::Settings;
@@ -25,8 +29,9 @@ use crate::{
     event::TurnId,
     fork::{Fork, ForkError, ForkTools, Spent},
     memories::{self, Memories},
-    opening, query_loop,
+    query_loop,
     session::{Opening, Session},
+    shared::Shared,
     tool_round::Call,
 };
 
@@ -37,6 +42,8 @@ const MOST_FAILURES: u32 = 3;
 /// What a session knows of its extractions.
 #[derive(Default)]
 pub(crate) struct Learning {
+    /// Of the turn that has just ended.
+    pub opening: Option<Opening>,
     is_running: bool,
     /// The latest turn that ended meanwhile.
     waiting: Option<Snapshot>,
@@ -49,6 +56,8 @@ pub(crate) struct Learning {
 pub(crate) struct Snapshot {
     pub turn: TurnId,
     pub thread: Vec<Arc<Message>>,
+    /// What its requests began with, and who answered them.
+    pub opening: Opening,
 }
 
 /// Looks at a turn that has ended. Returns when all that is to be learnt by now is learnt.
@@ -83,7 +92,7 @@ enum Throttled {
 
 async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttled) {
     let settings = session.shared.settings(&session.cwd).settings;
-    let gates = gates(&session, &settings);
+    let gates = gates(&session.shared, &settings, Some(&session));
     if gates.iter().any(|gate| !gate.open) {
         gates::tell_spent(&session.shared, JobKind::Extraction, Some(session.id.clone()), &gates);
         return;
@@ -92,7 +101,7 @@ async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttle
     let cursor = session.state().window.projection.extracted_upto();
     let new = since(&snapshot.thread, cursor);
     let Some(last) = snapshot.thread.last().map(|message| message.uuid) else { return };
-    if new.iter().any(|message| writes_memory(message, &memories)) {
+    if has_written_memory(new, &memories) {
         session.decide(None, Event::Extracted { upto: last }, None);
         return;
     }
@@ -109,7 +118,7 @@ async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttle
     if count == 0 {
         return;
     }
-    let learnt = run(&session, &settings, &memories, &snapshot, count).await;
+    let learnt = run(&session, &memories, &snapshot, count).await;
     let mut state = session.state();
     match learnt {
         Ok(()) => state.learning.failures = 0,
@@ -131,7 +140,6 @@ enum Failed {
 /// One fork, from its job's beginning to what is told of it.
 async fn run(
     session: &Arc<Session>,
-    settings: &Settings,
     memories: &Arc<Memories>,
     snapshot: &Snapshot,
     count: usize,
@@ -141,16 +149,21 @@ async fn run(
         shared.jobs.begin(&shared.frontend, JobKind::Extraction, id.clone(), "Remembering what is worth it");
     shared.faults.reach("extraction");
     let (learnt, spent) = (Arc::new(Mutex::new(Vec::new())), Mutex::new(Spent::default()));
-    let forked = Extraction { session, settings, memories, snapshot, count, job: &job, learnt: &learnt };
+    let forked = Extraction { session, memories, snapshot, count, job: &job, learnt: &learnt };
     let outcome = forked.run(&spent).await;
     // What was written is told, however it ended.
     let changes = std::mem::take(&mut *learnt.lock().unwrap_or_else(PoisonError::into_inner));
-    let names = memories.names(&changes);
-    let first = changes.iter().find(|change| !memories::is_index(&change.path));
+    let first = changes.iter().find(|change| !is_index(&change.path));
     let view = first.map(|change| memories.directory().join(&change.path));
-    memories.tell(&*shared.frontend, Some((session, &snapshot.turn)), Ok(changes));
+    let (known, told_in, turn) = (Arc::clone(memories), Arc::clone(session), snapshot.turn.clone());
+    let told = super::blocking(move || {
+        let names = known.names(&changes);
+        known.tell(&*told_in.shared.frontend, Some((&told_in, &turn)), Ok(changes));
+        Ok(names)
+    });
+    let names = told.await.unwrap_or_default();
     let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-    super::account(shared, JobKind::Extraction, spent, names.len());
+    super::account(shared, JobKind::Extraction, spent, names.len()).await;
     if !names.is_empty() {
         let text = format!("Remembered: {}", names.join(", "));
         let undo = Some(job.id.clone());
@@ -176,7 +189,6 @@ async fn run(
 
 struct Extraction<'a> {
     session: &'a Arc<Session>,
-    settings: &'a Settings,
     memories: &'a Arc<Memories>,
     snapshot: &'a Snapshot,
     count: usize,
@@ -186,9 +198,9 @@ struct Extraction<'a> {
 
 impl Extraction<'_> {
     async fn run(&self, spent: &Mutex<Spent>) -> Result<(), ForkError> {
-        let opening = self.opening().await?;
+        let opening = &self.snapshot.opening;
         let today = self.session.shared.faults.clock().today();
-        let prompt = last_prompt(&self.snapshot.thread);
+        let prompt = memories::last_prompt(&self.snapshot.thread);
         let author = Author {
             by: By::Extraction,
             why: match &prompt {
@@ -212,8 +224,8 @@ impl Extraction<'_> {
         let tools = Extractor { tools: Arc::new(tools), author, learnt: Arc::clone(self.learnt) };
         let fork = Fork {
             session: self.session,
-            opening: &opening,
-            messages: query_loop::messages(self.session, &opening, &self.snapshot.thread),
+            opening,
+            messages: query_loop::messages(self.session, opening, &self.snapshot.thread),
             directive: directive::Extract {
                 directory: self.memories.directory(),
                 today,
@@ -229,12 +241,6 @@ impl Extraction<'_> {
             cancel: &self.job.cancel,
         };
         fork.run().await.map(|_| ())
-    }
-
-    async fn opening(&self) -> Result<Opening, ForkError> {
-        let opening =
-            self.job.cancel.run_until_cancelled(opening::current(self.session, self.settings)).await;
-        opening.ok_or(ForkError::Cancelled)?.map_err(ForkError::Model)
     }
 }
 
@@ -262,13 +268,13 @@ impl ForkTools for Extractor {
 }
 
 /// Whether it may run, in the order in which it is looked at.
-pub(super) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
-    let shared = &session.shared;
+pub(super) fn gates(shared: &Shared, settings: &Settings, session: Option<&Session>) -> Vec<Gate> {
     let features = settings.features(&shared.environment);
     let mut gates = gates::common(shared, settings);
     gates.push(Gate::of("enabled", features.extraction, "the setting reverie.features.extraction"));
-    let offline =
-        session.state().rendered.as_ref().is_none_or(|rendered| rendered.model.starts_with("offline/"));
+    let offline = session.is_some_and(|session| {
+        session.state().rendered.as_ref().is_none_or(|rendered| rendered.model.starts_with("offline/"))
+    });
     let attended = !shared.non_interactive.load(Ordering::Relaxed);
     gates.push(Gate {
         name: "interactive",
@@ -288,12 +294,14 @@ pub(super) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
         detail: if features.daily_log { "the model keeps a log for each day itself" } else { "no daily log" }
             .to_owned(),
     });
-    let failures = session.state().learning.failures;
-    gates.push(Gate {
-        name: "breaker",
-        open: failures < MOST_FAILURES,
-        detail: format!("{failures} of {MOST_FAILURES} failures in a row in this session"),
-    });
+    if let Some(session) = session {
+        let failures = session.state().learning.failures;
+        gates.push(Gate {
+            name: "breaker",
+            open: failures < MOST_FAILURES,
+            detail: format!("{failures} of {MOST_FAILURES} failures in a row in this session"),
+        });
+    }
     gates
 }
 
@@ -307,26 +315,29 @@ fn is_said(message: &Message) -> bool {
     !message.flags.meta && matches!(message.body, Body::User { .. } | Body::Assistant { .. })
 }
 
-/// Whether the main agent wrote a memory itself: whoever says "remember" is served already.
-fn writes_memory(message: &Message, memories: &Memories) -> bool {
-    let Body::Assistant { content, .. } = &message.body else { return false };
-    content.iter().any(|block| match block {
-        Block::ToolUse { name, input, .. } if matches!(name.as_str(), "Write" | "Edit" | "MultiEdit") => {
+/// Whether the main agent has written a memory itself: whoever says "remember" is served already.
+fn has_written_memory(messages: &[Arc<Message>], memories: &Memories) -> bool {
+    let blocks = || {
+        messages.iter().flat_map(|message| match &message.body {
+            Body::User { content } | Body::Assistant { content, .. } => content.as_slice(),
+            _ => &[],
+        })
+    };
+    let failed: HashSet<&str> = blocks()
+        .filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, is_error: true, .. } => Some(tool_use_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut calls = blocks();
+    calls.any(|block| match block {
+        Block::ToolUse { id, name, input }
+            if matches!(name.as_str(), "Write" | "Edit" | "MultiEdit") && !failed.contains(id.as_str()) =>
+        {
             let path = input.get("file_path").and_then(serde_json::Value::as_str);
             path.is_some_and(|path| memories.relative(path).is_some())
         }
         _ => false,
-    })
-}
-
-/// The last thing that the user typed.
-fn last_prompt(thread: &[Arc<Message>]) -> Option<(Uuid, String)> {
-    thread.iter().rev().find_map(|message| match &message.body {
-        Body::User { content } if !message.flags.meta => content.iter().find_map(|block| match block {
-            Block::Text { text } => Some((message.uuid, text.clone())),
-            _ => None,
-        }),
-        _ => None,
     })
 }
 

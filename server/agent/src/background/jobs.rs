@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use conversation::SessionId;
@@ -41,6 +44,10 @@ pub enum JobState {
 pub(crate) struct Jobs {
     list: Mutex<VecDeque<(Job, CancellationToken)>>,
     ended: Notify,
+    /// Fires when the server goes: the parent of all that stop jobs.
+    going: CancellationToken,
+    /// Only what was learnt is still waited for.
+    is_draining: AtomicBool,
 }
 
 /// A job while it runs; one that is dropped has failed.
@@ -63,7 +70,10 @@ impl Jobs {
         session: Option<SessionId>,
         title: &str,
     ) -> Running {
-        let (id, cancel) = (Uuid::now_v7().to_string(), CancellationToken::new());
+        let (id, cancel) = (Uuid::now_v7().to_string(), self.going.child_token());
+        if kind == JobKind::Dream && self.is_draining.load(Ordering::SeqCst) {
+            cancel.cancel();
+        }
         let job = Job {
             id: id.clone(),
             kind,
@@ -122,6 +132,17 @@ impl Jobs {
         for (_, cancel) in self.list().iter().filter(|(job, _)| is_meant(job)) {
             cancel.cancel();
         }
+    }
+
+    /// The end is near: a dream has time until tomorrow, one that begins now included.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::SeqCst);
+        self.stop_all(|job| job.kind == JobKind::Dream);
+    }
+
+    /// Stops everything, whatever begins from now on included.
+    pub fn close(&self) {
+        self.going.cancel();
     }
 
     /// Resolves when nothing runs.

@@ -18,7 +18,8 @@ use memory::{
     daily,
     desk::{Committed, Desk},
     history::Author,
-    index, secrets, topic,
+    index::is_index,
+    secrets, topic,
 };
 use permissions::{Access, Decision, Policy, shell};
 use serde_json::Value;
@@ -266,10 +267,6 @@ fn adds_a_secret(before: &str, after: &str) -> bool {
     let lines: Vec<&str> = after.lines().collect();
     let is_new = |line: usize| lines.get(line.saturating_sub(1)).is_none_or(|line| !known.contains(line));
     secrets::scan(after).iter().any(|finding| is_new(finding.line))
-}
-
-fn is_index(place: &str) -> bool {
-    place.rsplit('/').next() == Some(index::NAME)
 }
 
 fn shortened(content: ResultContent) -> ResultContent {

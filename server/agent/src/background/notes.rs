@@ -28,6 +28,7 @@ use crate::{
     fork::{Fork, ForkError, Spent},
     meter, query_loop,
     session::{Opening, Session},
+    shared::Shared,
     turn::Turn,
 };
 
@@ -52,26 +53,23 @@ pub(crate) struct Keeping {
     running: Option<CancellationToken>,
 }
 
-/// Why notes are taken now, or why not.
-pub(crate) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
-    let is_on = settings.features(&session.shared.environment).session_memory;
-    let on_or_off = |is_on: bool| if is_on { "on" } else { "off" };
+/// Why notes are taken now, or why not; of no session, what holds for all.
+pub(crate) fn gates(shared: &Shared, settings: &Settings, session: Option<&Session>) -> Vec<Gate> {
+    let is_on = settings.features(&shared.environment).session_memory;
+    let mut gates = vec![
+        Gate::of("enabled", is_on, "the setting reverie.features.sessionMemory"),
+        Gate::of("autoCompact", settings.auto_compact_enabled, "the setting autoCompactEnabled"),
+        super::gates::budget(shared, settings),
+    ];
+    gates.extend(session.into_iter().flat_map(of_session));
+    gates
+}
+
+/// How far the session itself has come.
+fn of_session(session: &Session) -> [Gate; 2] {
     let state = session.state();
     let Keeping { progress, seen: (tokens, had_calls), failures, running } = &state.notes;
-    vec![
-        Gate {
-            name: "enabled",
-            open: is_on,
-            detail: format!("the switch sessionMemory is {}", on_or_off(is_on)),
-        },
-        Gate {
-            name: "autoCompact",
-            open: settings.auto_compact_enabled,
-            detail: format!(
-                "autoCompactEnabled is {}; the notes are for compaction",
-                on_or_off(settings.auto_compact_enabled)
-            ),
-        },
+    [
         Gate {
             name: "failures",
             open: running.is_some() || *failures < MOST_FAILURES,
@@ -81,7 +79,7 @@ pub(crate) fn gates(session: &Session, settings: &Settings) -> Vec<Gate> {
             name: "size",
             open: progress.is_due(*tokens, *had_calls),
             detail: format!(
-                "{tokens} tokens of conversation; the next come at {}, at an answer or after some calls",
+                "{tokens} tokens of conversation; the next notes come at {}, at an answer or after some calls",
                 progress.next_at()
             ),
         },
@@ -108,7 +106,7 @@ pub(crate) fn after_response(turn: &Turn, calls: usize) {
         *seen = (tokens, calls > 0);
     }
     // The budget is in a file: looked at when all else is open.
-    let is_open = gates(session, &turn.settings).iter().all(|gate| gate.open)
+    let is_open = of_session(session).iter().all(|gate| gate.open)
         && super::gates::budget(&session.shared, &turn.settings).open;
     if let Some(update) = is_open.then(|| Update::begin(session, &turn.opening, tokens)).flatten() {
         let shared = &session.shared;
@@ -179,7 +177,7 @@ impl Update {
         let spent = Mutex::new(Spent::default());
         let written = self.write(&job.cancel, &spent).await;
         let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-        super::account(&self.session.shared, JobKind::Notes, spent, usize::from(written.is_ok()));
+        super::account(&self.session.shared, JobKind::Notes, spent, usize::from(written.is_ok())).await;
         let (state, detail) = match written {
             Ok(text) => {
                 self.succeed(&text);

@@ -27,7 +27,7 @@ impl Agent {
             session.cancel();
         }
         let (jobs, learning) = (&self.shared.jobs, &self.shared.learning);
-        jobs.stop_all(|job| job.kind == JobKind::Dream);
+        jobs.drain();
         learning.close();
         let drained = async { tokio::join!(learning.wait(), jobs.idle()) };
         if tokio::time::timeout(self.shared.faults.drain(DRAIN), drained).await.is_err() {
@@ -53,9 +53,8 @@ impl Agent {
             None => self.latest_session(),
         };
         let folder = session.as_ref().map_or_else(|| self.default_folder(), |session| session.cwd.clone());
-        let settings = self.shared.settings(&folder).settings;
         let (shared, trigger) = (Arc::clone(&self.shared), Trigger::Command);
-        Ok(dream::begin(Wanted { shared, folder, session, trigger, dry_run }, &settings))
+        Ok(dream::begin_by_command(Wanted { shared, folder, session, trigger, dry_run }))
     }
 
     /// Stopping one that has ended does nothing.
@@ -72,7 +71,8 @@ impl Agent {
             (Some(_), holder) => {
                 (DreamState::Running, holder.as_ref().map_or(look.last, |holder| holder.previous))
             }
-            (None, Some(holder)) => (DreamState::Locked, holder.previous),
+            // Claude Code does not say when the last one was.
+            (None, Some(holder)) => (DreamState::Locked, holder.previous.or(look.last)),
             (None, None) => (DreamState::Idle, look.last),
         };
         let sessions_since = look.sessions.len();
@@ -81,17 +81,17 @@ impl Agent {
 
     /// Of one dream, or of the last.
     pub fn dream_report(&self, id: Option<&str>) -> Result<DreamReport, AgentError> {
-        if let Some(report) = self.shared.dreams.report(id) {
-            return Ok(report);
-        }
         let (folder, settings) = self.background_folder();
         let directory = settings.memory_dir(&self.shared.environment, &folder);
-        let found = match dream::find_report(&directory, id) {
+        let written = match dream::find_report(&directory, id) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(AgentError::Unavailable(format!("the reports cannot be read: {error}")));
             }
             found => found.unwrap_or_default(),
         };
+        // Some leave no file, and some are another process's.
+        let known = self.shared.dreams.report(id);
+        let found = [written, known].into_iter().flatten().max_by_key(|report| report.ended);
         found.ok_or_else(|| {
             AgentError::Invalid(match id {
                 Some(id) => format!("dreamId: there is no report of a dream {id}"),
@@ -106,15 +106,10 @@ impl Agent {
         let today = self.shared.spend.background(spend::today());
         let session = self.latest_session();
         let gates = |kind: JobKind| -> Vec<Gate> {
-            match (kind, &session) {
-                (JobKind::Extraction, Some(session)) => extraction::gates(session, &settings),
-                (JobKind::Notes, Some(session)) => {
-                    let mut gates = notes::gates(session, &settings);
-                    gates.push(super::gates::budget(&self.shared, &settings));
-                    gates
-                }
-                (JobKind::Dream, _) => self.dream_look(&folder, &settings).gates,
-                _ => super::gates::common(&self.shared, &settings),
+            match kind {
+                JobKind::Extraction => extraction::gates(&self.shared, &settings, session.as_deref()),
+                JobKind::Notes => notes::gates(&self.shared, &settings, session.as_deref()),
+                JobKind::Dream => self.dream_look(&folder, &settings).gates,
             }
         };
         let kinds = JobKind::ALL.map(|kind| KindReport {

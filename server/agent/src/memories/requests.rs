@@ -214,7 +214,7 @@ impl Agent {
             UndoError::Io(error) => unavailable(error),
         })?;
         memories.store.mark_stale();
-        let topics = undone.changes.iter().filter(|change| !super::is_index(&change.path));
+        let topics = undone.changes.iter().filter(|change| !index::is_index(&change.path));
         let files: Vec<_> = topics.map(|change| memories.file(change)).collect();
         if !files.is_empty() {
             let kind = MemoryEventKind::Undone;

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::content::Contents;
 use super::locked::{Draft, Locked};
 use super::{Author, Change, ContentId};
-use crate::index;
+use crate::index::is_index;
 
 /// What is to be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,8 +177,4 @@ impl Locked {
             None => "was changed since".to_owned(),
         }
     }
-}
-
-fn is_index(path: &str) -> bool {
-    path.rsplit('/').next() == Some(index::NAME)
 }

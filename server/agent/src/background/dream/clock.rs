@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use jiff::{Zoned, civil::Time};
+use jiff::{Timestamp, Zoned, civil::Time};
 use settings::{Settings, TimeOfDay};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -61,8 +61,6 @@ pub(in super::super) fn keep(session: &Arc<Session>) {
 
 /// For the session that was used last.
 async fn run(shared: Weak<Shared>, mut clock: WallClock, mut looked: Zoned) {
-    // What it was last idle since.
-    let mut dreamt: Option<Instant> = None;
     loop {
         let Some(here) = shared.upgrade() else { return };
         let woken = Arc::clone(&here.dreams.woken);
@@ -76,13 +74,10 @@ async fn run(shared: Weak<Shared>, mut clock: WallClock, mut looked: Zoned) {
         let now = clock.now();
         let active = here.dreams.last_activity();
         let is_quiet = here.open_sessions().iter().all(|session| session.state().running.is_none());
-        let trigger = if plan.at.is_some_and(|at| has_struck(at, &looked, &now)) {
-            Some(Trigger::Schedule)
-        } else if is_quiet && dreamt != active && is_idle(plan.idle, active) {
-            dreamt = active;
-            Some(Trigger::Idle)
-        } else {
-            None
+        let is_idle = is_quiet && is_idle(plan.idle, active);
+        let trigger = match plan.at.and_then(|at| struck(at, &looked, &now)) {
+            Some(strike) => Some(Trigger::Schedule(strike)),
+            None => is_idle.then_some(Trigger::Idle),
         };
         looked = now;
         if let Some(trigger) = trigger {
@@ -94,7 +89,8 @@ async fn run(shared: Weak<Shared>, mut clock: WallClock, mut looked: Zoned) {
         } else {
             drop(session);
         }
-        let wait = next(plan, active.filter(|_| dreamt != active), &looked);
+        // Whoever is at work, or has been idle for long, is looked at again later.
+        let wait = next(plan, active.filter(|_| is_quiet && !is_idle), &looked);
         // A server that ends is not held up by its clock.
         drop(here);
         tokio::select! {
@@ -115,10 +111,10 @@ fn is_idle(idle: Option<Duration>, active: Option<Instant>) -> bool {
     idle.zip(active).is_some_and(|(idle, active)| active.elapsed() >= idle)
 }
 
-/// Whether the time of the day lies between two looks at the clock. A clock that was set back has not struck.
-fn has_struck(at: Time, before: &Zoned, now: &Zoned) -> bool {
-    let struck = |day: &Zoned| day.with().time(at).build().is_ok_and(|time| *before < time && time <= *now);
-    struck(now) || struck(before)
+/// The time of the day that lies between two looks at the clock. One that was set back has not struck.
+fn struck(at: Time, before: &Zoned, now: &Zoned) -> Option<Timestamp> {
+    let on = |day: &Zoned| day.with().time(at).build().ok().filter(|time| before < time && time <= now);
+    on(now).or_else(|| on(before)).map(|time| time.timestamp())
 }
 
 /// How long nothing can be due.
@@ -142,7 +138,7 @@ mod tests {
     #[test]
     fn a_time_of_the_day_strikes_once_between_two_looks() {
         let three = jiff::civil::time(3, 0, 0, 0);
-        let struck = |before: &str, now: &str| has_struck(three, &at(before), &at(now));
+        let struck = |before: &str, now: &str| struck(three, &at(before), &at(now)).is_some();
         assert!(struck("2026-03-01T02:59:00+00:00", "2026-03-01T03:00:00+00:00"));
         assert!(!struck("2026-03-01T03:00:00+00:00", "2026-03-01T03:05:00+00:00"));
         // Asleep from before midnight.

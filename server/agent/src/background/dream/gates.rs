@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
     time::{Duration, SystemTime},
 };
 
@@ -24,8 +25,8 @@ pub(in super::super) enum Depth {
     UpToTheFirstClosed,
     /// Likewise, when nothing goes on: that is once after many turns, so it may count.
     AtRest,
-    /// For a schedule: it is time, whatever the hours and the number of sessions.
-    Scheduled,
+    /// For a schedule: it was time, whatever the hours and the number of sessions, unless somebody has dreamt since.
+    Scheduled(Timestamp),
     /// For whoever wants to see it.
     All,
 }
@@ -53,7 +54,11 @@ pub(in super::super) fn look(
     depth: Depth,
 ) -> Look {
     let features = settings.features(&shared.environment);
-    let scheduled = depth == Depth::Scheduled;
+    let strike = match depth {
+        Depth::Scheduled(strike) => Some(strike),
+        _ => None,
+    };
+    let scheduled = strike.is_some();
     let mut gates = gates::common(shared, settings);
     gates.push(Gate::of("enabled", features.dream.is_some(), "the setting reverie.features.dream"));
     gates.push(Gate {
@@ -63,6 +68,12 @@ pub(in super::super) fn look(
             true => "in daily-log mode dreams come at night alone".to_owned(),
             false => "no daily log".to_owned(),
         },
+    });
+    let attended = !shared.non_interactive.load(Ordering::Relaxed);
+    gates.push(Gate {
+        name: "interactive",
+        open: attended,
+        detail: if attended { "somebody is there" } else { "nobody is there to see it" }.to_owned(),
     });
     let mut look = Look { gates, last: None, holder: None, sessions: Vec::new() };
     let is_done = |look: &Look| depth != Depth::All && !look.is_open();
@@ -90,7 +101,7 @@ pub(in super::super) fn look(
     });
     look.last = seen.last;
     look.holder = seen.holder;
-    look.gates.push(hours(look.last, Timestamp::now(), wanted.min_hours, scheduled));
+    look.gates.push(hours(look.last, Timestamp::now(), wanted.min_hours, strike));
     if is_done(&look) {
         return look;
     }
@@ -116,7 +127,7 @@ pub(in super::super) fn look(
         shared.dreams.scanned(&directory);
     }
 
-    let before = look.holder.as_ref().map_or(look.last, |holder| holder.previous);
+    let before = look.holder.as_ref().and_then(|holder| holder.previous).or(look.last);
     look.sessions =
         touched_since(&directories::related_project_dirs(&shared.environment, folder), before, current);
     let (count, least) = (look.sessions.len(), wanted.min_sessions as usize);
@@ -136,12 +147,12 @@ pub(in super::super) fn look(
     look
 }
 
-fn hours(last: Option<Timestamp>, now: Timestamp, least: u32, scheduled: bool) -> Gate {
+fn hours(last: Option<Timestamp>, now: Timestamp, least: u32, strike: Option<Timestamp>) -> Gate {
     let ago = last.map(|last| now.duration_since(last));
     let long_enough = ago.is_none_or(|ago| ago >= SignedDuration::from_hours(i64::from(least)));
     Gate {
         name: "hours",
-        open: long_enough || scheduled,
+        open: long_enough || strike.is_some_and(|strike| last.is_none_or(|last| last < strike)),
         detail: match ago {
             Some(ago) => format!("{} of {least} hours since the last dream", ago.as_hours()),
             None => "there was no dream yet".to_owned(),
@@ -174,10 +185,12 @@ mod tests {
     fn a_day_has_to_pass_and_no_dream_yet_is_long_enough() {
         let now: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
         let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
-        assert!(!hours(at("2026-03-01T12:00:01Z"), now, 24, false).open);
-        assert!(hours(at("2026-03-01T12:00:00Z"), now, 24, false).open);
-        assert!(hours(None, now, 24, false).open);
-        assert!(hours(at("2026-03-02T11:00:00Z"), now, 24, true).open);
+        assert!(!hours(at("2026-03-01T12:00:01Z"), now, 24, None).open);
+        assert!(hours(at("2026-03-01T12:00:00Z"), now, 24, None).open);
+        assert!(hours(None, now, 24, None).open);
+        // Whoever came first that night has done it.
+        assert!(hours(at("2026-03-02T02:00:00Z"), now, 24, at("2026-03-02T03:00:00Z")).open);
+        assert!(!hours(at("2026-03-02T03:01:00Z"), now, 24, at("2026-03-02T03:00:00Z")).open);
     }
 
     #[test]

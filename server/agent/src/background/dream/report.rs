@@ -25,10 +25,12 @@ const TIME_LENGTH: usize = 19;
 
 /// What a notification says.
 pub(super) fn headline(came: &Came, dry_run: bool) -> String {
-    let count = came.changes.len();
+    let count = came.memories();
     let memories = if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") };
     match came.status {
-        DreamOutcome::Completed if count == 0 => "Dream: nothing to improve".to_owned(),
+        DreamOutcome::Completed if came.changes.is_empty() => "Dream: nothing to improve".to_owned(),
+        DreamOutcome::Completed if count == 0 && dry_run => "A dream would put the index in order".to_owned(),
+        DreamOutcome::Completed if count == 0 => "Dream put the index in order".to_owned(),
         DreamOutcome::Completed if dry_run => format!("A dream would improve {memories}"),
         DreamOutcome::Completed | DreamOutcome::Running => format!("Dream improved {memories}"),
         DreamOutcome::Failed | DreamOutcome::Killed => {
@@ -247,6 +249,7 @@ mod tests {
             status: DreamOutcome::Completed,
             words: "Merged two.".to_owned(),
             changes: vec![change.clone()],
+            recorded: Vec::new(),
             kept: vec![("b.md".to_owned(), "was changed meanwhile".to_owned())],
         };
         let made =

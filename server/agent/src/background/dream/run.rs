@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use memory::{
     directive,
     dream_lock::Hold,
-    history::{Author, By, History},
+    history::{Author, By, Change, History},
+    index::is_index,
     lint::{self, LintContext},
     scan,
 };
@@ -31,7 +32,7 @@ use super::{
 };
 use crate::{
     fork::{Fork, ForkError, ForkTools, Spent},
-    memories::{self, Memories},
+    memories::Memories,
     opening, query_loop,
     session::Session,
     shared::Shared,
@@ -61,13 +62,26 @@ pub(super) struct Came {
     /// What the agent said at its end, or what went wrong.
     pub words: String,
     pub changes: Vec<DreamChange>,
+    /// Those that were made, as the history has them.
+    pub recorded: Vec<Change>,
     /// Left alone, and why.
     pub kept: Vec<(String, String)>,
 }
 
 impl Came {
     fn to_nothing(status: DreamOutcome, words: impl Into<String>) -> Self {
-        Self { status, words: words.into(), changes: Vec::new(), kept: Vec::new() }
+        Self { status, words: words.into(), changes: Vec::new(), recorded: Vec::new(), kept: Vec::new() }
+    }
+
+    /// What would be done, and is not.
+    fn planned(status: DreamOutcome, words: String, changes: Vec<DreamChange>) -> Self {
+        Self { changes, ..Self::to_nothing(status, words) }
+    }
+
+    /// Of what was changed or would be: the index is no memory.
+    pub fn memories(&self) -> usize {
+        let is_memory = |change: &&DreamChange| !change.path.to_str().is_some_and(is_index);
+        self.changes.iter().filter(is_memory).count()
     }
 }
 
@@ -131,13 +145,17 @@ impl Dream {
         let prepared = blocking(move || {
             let directory = memories.directory().to_owned();
             let context = LintContext { roots: session.shared.workspace.roots(), ..LintContext::default() };
+            let findings = lint::lint(&directory, &context).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the memories cannot be looked through for what is wrong");
+                Vec::new()
+            });
             let directive = directive::Dream {
                 directory: &directory,
                 transcripts: &directories::related_project_dirs(&session.shared.environment, &session.cwd),
                 today,
                 sessions: &since,
                 memories: &memories.store.memories(),
-                findings: &lint::lint(&directory, &context).unwrap_or_default(),
+                findings: &findings,
                 logs: &scan::logs(&directory),
                 has_team: directory.join("team").is_dir(),
             }
@@ -163,6 +181,9 @@ impl Dream {
             cancel: &job.cancel,
         };
         let ended = fork.run().await?;
+        if ended.is_cut {
+            return Err(ForkError::Stopped(format!("it was not done after {ROUNDS} rounds")));
+        }
         Ok((tools, ended.text))
     }
 
@@ -173,14 +194,14 @@ impl Dream {
         let finished = blocking(move || {
             if dry_run {
                 let changes = planned(&tools, &said, &directory);
-                return Ok(Came { status: DreamOutcome::Completed, words: said, changes, kept: Vec::new() });
+                return Ok(Came::planned(DreamOutcome::Completed, said, changes));
             }
             // The desk is let go of before it is looked at again.
             let objection = tools.desk().objection()?;
             if let Some(why) = objection {
                 let changes = planned(&tools, &said, &directory);
                 let words = format!("It was rolled back, because {why}. Nothing was changed.\n\n{said}");
-                return Ok(Came { status: DreamOutcome::Failed, words, changes, kept: Vec::new() });
+                return Ok(Came::planned(DreamOutcome::Failed, words, changes));
             }
             let mut hold = hold.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(committed(&id, &tools, said, &mut hold, &directory))
@@ -192,7 +213,7 @@ impl Dream {
 
     async fn tell(self, job: Running, told: &Told, came: Came, spent: Spent, began: Timestamp) {
         let Came { status, .. } = came;
-        let (count, words) = (came.changes.len(), report::headline(&came, self.dry_run));
+        let words = report::headline(&came, self.dry_run);
         let mut made = DreamReport {
             dream: job.id.clone(),
             status,
@@ -207,27 +228,25 @@ impl Dream {
             cost_usd: spent.cost_usd,
         };
         made.text = report::text(&made, &came, &words);
-        if !self.dry_run {
+        // A dream that was stopped has nothing to report, and pushes none out that has.
+        if !self.dry_run && status != DreamOutcome::Killed {
             let (directory, report) = (self.memories.directory().to_owned(), made.clone());
             match blocking(move || report::save(&directory, &report)).await {
                 Ok(path) => made.path = Some(path),
                 Err(why) => tracing::warn!(why, "the report of a dream could not be written"),
             }
         }
-        self.memories.store.mark_stale();
-        if made.changes.iter().any(|change| change.change.is_some()) {
-            self.tell_changes(&job.id).await;
-        }
-        let written = if self.dry_run || status != DreamOutcome::Completed { 0 } else { count };
-        super::super::account(&self.shared, JobKind::Dream, spent, written);
-        let is_news = status == DreamOutcome::Failed || written > 0;
-        if is_news && !self.dry_run {
+        let has_written = !came.recorded.is_empty();
+        let written = if has_written { came.memories() } else { 0 };
+        self.tell_changes(came.recorded).await;
+        super::super::account(&self.shared, JobKind::Dream, spent, written).await;
+        if !self.dry_run && (status == DreamOutcome::Failed || has_written) {
             self.shared.frontend.news(News {
                 kind: JobKind::Dream,
                 session: (!self.session.is_ephemeral).then(|| self.session.id.clone()),
                 text: words.clone(),
                 view: made.path.clone(),
-                undo: (written > 0).then(|| job.id.clone()),
+                undo: has_written.then(|| job.id.clone()),
             });
         }
         let went_wrong = status == DreamOutcome::Failed;
@@ -242,13 +261,10 @@ impl Dream {
     }
 
     /// As any other change of a memory.
-    async fn tell_changes(&self, id: &str) {
-        let (memories, frontend, id) =
-            (Arc::clone(&self.memories), Arc::clone(&self.shared.frontend), id.to_owned());
+    async fn tell_changes(&self, changes: Vec<Change>) {
+        let (memories, frontend) = (Arc::clone(&self.memories), Arc::clone(&self.shared.frontend));
         let told = blocking(move || {
-            let all = History::open(memories.directory())?.changes(None, usize::MAX)?;
-            let own = all.into_iter().filter(|change| change.group.as_deref() == Some(&*id)).collect();
-            memories.tell(&*frontend, None, Ok(own));
+            memories.tell(&*frontend, None, Ok(changes));
             Ok(())
         });
         if let Err(why) = told.await {
@@ -285,14 +301,16 @@ fn committed(
             none if none.is_empty() => format!("It could not be finished, and nothing was changed: {error}"),
             left => format!("It could not be finished, and stays half done in {left}: {error}"),
         };
-        return Came { status: DreamOutcome::Failed, words, changes, kept: made.kept };
+        let (recorded, kept) = (made.changes, made.kept);
+        return Came { status: DreamOutcome::Failed, words, changes, recorded, kept };
     }
     if let Some(hold) = hold.take()
         && let Err(error) = hold.complete()
     {
         tracing::warn!(%error, "the time of the dream could not be written down");
     }
-    Came { status: DreamOutcome::Completed, changes, kept: made.kept, words: said }
+    let (recorded, kept) = (made.changes, made.kept);
+    Came { status: DreamOutcome::Completed, words: said, changes, recorded, kept }
 }
 
 /// What is on the desk.
@@ -314,7 +332,7 @@ fn why(path: &str, said: &str) -> String {
     let line = line.trim().trim_start_matches(['-', '*', ' ']);
     match line.is_empty() {
         false => format!("a dream: {line}"),
-        true if memories::is_index(path) => "a dream: the index follows the memories".to_owned(),
+        true if is_index(path) => "a dream: the index follows the memories".to_owned(),
         true => "a dream put it in order".to_owned(),
     }
 }

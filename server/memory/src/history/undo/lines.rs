@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::{Author, Change, ContentId, Contents, Deeds, Locked, Target, Way, is_index};
+use super::{Author, Change, ContentId, Contents, Deeds, Locked, Target, Way};
 use crate::index;
+use crate::index::is_index;
 
 /// A memory that an undo made or removed.
 struct Moved {
