@@ -52,7 +52,7 @@ fn read(harness: &Harness, session: &str) -> String {
 }
 
 /// The heading of a section and the line below it, as the template has them.
-pub fn head(section: &str) -> String {
+fn head(section: &str) -> String {
     let from = TEMPLATE.find(&format!("# {section}\n")).expect("a section of the template");
     TEMPLATE[from..].lines().take(2).collect::<Vec<_>>().join("\n")
 }
