@@ -5,7 +5,7 @@ use std::{fmt::Write, sync::Arc};
 use crate::{
     agent::Agent,
     background::{
-        Account, BackgroundReport, DreamOutcome, DreamStarted, DreamState, DreamStatus, Gate, JobKind,
+        Account, BackgroundReport, DreamStarted, DreamState, DreamStatus, Gate, JobKind,
         JobState, KindReport, StartDream,
     },
     session::Session,
@@ -57,13 +57,7 @@ fn status(status: &DreamStatus) -> String {
         (Some(running), _) => {
             let files = counted(running.files_touched.len() as u64, "file", "files");
             let rounds = counted(u64::from(running.rounds), "round", "rounds");
-            let state = match running.status {
-                DreamOutcome::Running => "A dream runs",
-                DreamOutcome::Completed => "A dream has ended",
-                DreamOutcome::Failed => "A dream has failed",
-                DreamOutcome::Killed => "A dream was stopped",
-            };
-            format!("{state}: {rounds}, {files} touched.\n")
+            format!("A dream runs: {rounds}, {files} touched.\n")
         }
         (None, DreamState::Locked) => "Another process dreams.\n".to_owned(),
         (None, DreamState::Idle | DreamState::Running) => "No dream runs.\n".to_owned(),
@@ -157,7 +151,7 @@ mod tests {
                 },
                 KindReport {
                     kind: JobKind::Dream,
-                    gates: vec![gate("hours", false, "2 hours since the last dream, 24 needed")],
+                    gates: vec![gate("hours", false, "2 of 24 hours since the last dream")],
                     today: Account::default(),
                     last: None,
                 },
@@ -184,7 +178,7 @@ mod tests {
             - ✓ enabled: extraction is on
 
             Dreams: not run today
-            - ✗ hours: 2 hours since the last dream, 24 needed
+            - ✗ hours: 2 of 24 hours since the last dream
         "#]]
         .assert_eq(&told(&report, &[task]));
         let idle = told(&report, &[]);
