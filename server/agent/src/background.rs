@@ -130,14 +130,6 @@ pub struct DreamStatus {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DreamOutcome {
-    Running,
-    Completed,
-    Failed,
-    Killed,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DreamPhase {
     Starting,
     /// Since its first change.
@@ -147,7 +139,7 @@ pub enum DreamPhase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamProgress {
     pub dream: String,
-    pub status: DreamOutcome,
+    pub status: JobState,
     pub phase: DreamPhase,
     pub rounds: u32,
     pub files_touched: Vec<PathBuf>,
@@ -166,7 +158,7 @@ pub struct DreamRound {
 #[derive(Clone, Debug)]
 pub struct DreamReport {
     pub dream: String,
-    pub status: DreamOutcome,
+    pub status: JobState,
     pub dry_run: bool,
     /// What set it off.
     pub trigger: String,

@@ -50,9 +50,8 @@ mod window;
 
 pub use agent::Agent;
 pub use background::{
-    Account, BackgroundReport, DreamChange, DreamOutcome, DreamPhase, DreamProgress, DreamReport, DreamRound,
-    DreamStarted, DreamState, DreamStatus, Gate, Job, JobEvent, JobKind, JobState, JobStep, KindReport, News,
-    StartDream,
+    Account, BackgroundReport, DreamChange, DreamPhase, DreamProgress, DreamReport, DreamRound, DreamStarted,
+    DreamState, DreamStatus, Gate, Job, JobEvent, JobKind, JobState, JobStep, KindReport, News, StartDream,
 };
 pub use compaction::{Compact, Compacted, Mode as CompactMode};
 pub use context::{Entry as LedgerEntry, event::Trigger as CompactTrigger, ledger::History as Compactions};

@@ -279,11 +279,11 @@ pub(crate) fn dream_progress(progress: agent::DreamProgress) -> protocol::DreamP
     }
 }
 
-pub(crate) fn dream_outcome(outcome: agent::DreamOutcome) -> protocol::DreamOutcome {
+pub(crate) fn dream_outcome(outcome: agent::JobState) -> protocol::DreamOutcome {
     match outcome {
-        agent::DreamOutcome::Running => protocol::DreamOutcome::Running,
-        agent::DreamOutcome::Completed => protocol::DreamOutcome::Completed,
-        agent::DreamOutcome::Failed => protocol::DreamOutcome::Failed,
-        agent::DreamOutcome::Killed => protocol::DreamOutcome::Killed,
+        agent::JobState::Running => protocol::DreamOutcome::Running,
+        agent::JobState::Completed => protocol::DreamOutcome::Completed,
+        agent::JobState::Failed => protocol::DreamOutcome::Failed,
+        agent::JobState::Killed => protocol::DreamOutcome::Killed,
     }
 }

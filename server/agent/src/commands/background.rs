@@ -5,8 +5,8 @@ use std::{fmt::Write, sync::Arc};
 use crate::{
     agent::Agent,
     background::{
-        Account, BackgroundReport, DreamStarted, DreamState, DreamStatus, Gate, JobKind,
-        JobState, KindReport, StartDream,
+        Account, BackgroundReport, DreamStarted, DreamState, DreamStatus, Gate, JobKind, JobState,
+        KindReport, StartDream,
     },
     session::Session,
     tasks::{Task, TaskKind},
@@ -205,7 +205,7 @@ mod tests {
         dreaming.state = DreamState::Running;
         dreaming.running = Some(DreamProgress {
             dream: "d".to_owned(),
-            status: DreamOutcome::Running,
+            status: JobState::Running,
             phase: DreamPhase::Updating,
             rounds: 3,
             files_touched: vec!["/memory/a.md".into()],

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use agent::{
-    DreamOutcome, DreamPhase, DreamProgress, DreamRound, Frontend, JobEvent, JobKind, JobStep, News,
-};
+use agent::{DreamPhase, DreamProgress, DreamRound, Frontend, JobEvent, JobKind, JobState, JobStep, News};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
@@ -68,7 +66,7 @@ async fn a_dream_tells_how_it_goes_along() {
     let mut client = TestClient::initialized(json!({})).await;
     client.server.frontend().dream_progress(DreamProgress {
         dream: "d".to_owned(),
-        status: DreamOutcome::Running,
+        status: JobState::Running,
         phase: DreamPhase::Updating,
         rounds: 2,
         files_touched: vec![PathBuf::from("/memory/deploys.md")],

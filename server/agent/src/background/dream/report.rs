@@ -12,7 +12,7 @@ use memory::history::{self, History};
 use workspace::{Beneath, Durable, Private};
 
 use super::{
-    super::{DreamChange, DreamOutcome, DreamReport},
+    super::{DreamChange, DreamReport, JobState},
     run::Came,
 };
 
@@ -28,12 +28,12 @@ pub(super) fn headline(came: &Came, dry_run: bool) -> String {
     let count = came.memories();
     let memories = if count == 1 { "1 memory".to_owned() } else { format!("{count} memories") };
     match came.status {
-        DreamOutcome::Completed if came.changes.is_empty() => "Dream: nothing to improve".to_owned(),
-        DreamOutcome::Completed if count == 0 && dry_run => "A dream would put the index in order".to_owned(),
-        DreamOutcome::Completed if count == 0 => "Dream put the index in order".to_owned(),
-        DreamOutcome::Completed if dry_run => format!("A dream would improve {memories}"),
-        DreamOutcome::Completed | DreamOutcome::Running => format!("Dream improved {memories}"),
-        DreamOutcome::Failed | DreamOutcome::Killed => {
+        JobState::Completed if came.changes.is_empty() => "Dream: nothing to improve".to_owned(),
+        JobState::Completed if count == 0 && dry_run => "A dream would put the index in order".to_owned(),
+        JobState::Completed if count == 0 => "Dream put the index in order".to_owned(),
+        JobState::Completed if dry_run => format!("A dream would improve {memories}"),
+        JobState::Completed | JobState::Running => format!("Dream improved {memories}"),
+        JobState::Failed | JobState::Killed => {
             format!("Dream: {}", came.words.lines().next().unwrap_or("it failed"))
         }
     }
@@ -151,9 +151,9 @@ fn read(text: &str, path: PathBuf) -> Option<DreamReport> {
     Some(DreamReport {
         dream: field("dream")?,
         status: match field("status")?.as_str() {
-            "completed" => DreamOutcome::Completed,
-            "killed" => DreamOutcome::Killed,
-            _ => DreamOutcome::Failed,
+            "completed" => JobState::Completed,
+            "killed" => JobState::Killed,
+            _ => JobState::Failed,
         },
         dry_run: false,
         trigger: field("trigger").unwrap_or_default(),
@@ -186,12 +186,12 @@ fn changes(directory: &Path, dream: &str) -> io::Result<Vec<DreamChange>> {
     Ok(shown.collect())
 }
 
-fn status(status: DreamOutcome) -> &'static str {
+fn status(status: JobState) -> &'static str {
     match status {
-        DreamOutcome::Running => "running",
-        DreamOutcome::Completed => "completed",
-        DreamOutcome::Failed => "failed",
-        DreamOutcome::Killed => "killed",
+        JobState::Running => "running",
+        JobState::Completed => "completed",
+        JobState::Failed => "failed",
+        JobState::Killed => "killed",
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     fn report(dream: &str) -> DreamReport {
         DreamReport {
             dream: dream.to_owned(),
-            status: DreamOutcome::Completed,
+            status: JobState::Completed,
             dry_run: false,
             trigger: "you asked for it".to_owned(),
             began: "2026-03-01T03:00:00Z".parse().unwrap(),
@@ -246,7 +246,7 @@ mod tests {
             diff: "+````\n+x\n".to_owned(),
         };
         let came = Came {
-            status: DreamOutcome::Completed,
+            status: JobState::Completed,
             words: "Merged two.".to_owned(),
             changes: vec![change.clone()],
             recorded: Vec::new(),

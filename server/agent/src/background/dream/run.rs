@@ -21,7 +21,7 @@ use settings::directories;
 
 use super::{
     super::{
-        DreamChange, DreamOutcome, DreamReport, JobKind, JobState, News, blocking,
+        DreamChange, DreamReport, JobKind, JobState, News, blocking,
         jobs::Running,
         memory_tools::{MemoryTools, Origin},
     },
@@ -58,7 +58,7 @@ pub(super) struct Dream {
 
 /// What came of it, before it is reported.
 pub(super) struct Came {
-    pub status: DreamOutcome,
+    pub status: JobState,
     /// What the agent said at its end, or what went wrong.
     pub words: String,
     pub changes: Vec<DreamChange>,
@@ -69,12 +69,12 @@ pub(super) struct Came {
 }
 
 impl Came {
-    fn to_nothing(status: DreamOutcome, words: impl Into<String>) -> Self {
+    fn to_nothing(status: JobState, words: impl Into<String>) -> Self {
         Self { status, words: words.into(), changes: Vec::new(), recorded: Vec::new(), kept: Vec::new() }
     }
 
     /// What would be done, and is not.
-    fn planned(status: DreamOutcome, words: String, changes: Vec<DreamChange>) -> Self {
+    fn planned(status: JobState, words: String, changes: Vec<DreamChange>) -> Self {
         Self { changes, ..Self::to_nothing(status, words) }
     }
 
@@ -100,10 +100,7 @@ async fn run(mut dream: Dream, job: Running, told: Arc<Told>) {
     let dreamt = AssertUnwindSafe(dream.dream(&job, &told, &hold, &spent)).catch_unwind();
     let came = dreamt.await.unwrap_or_else(|_panic| {
         tracing::error!("a dream panicked");
-        Came::to_nothing(
-            DreamOutcome::Failed,
-            "It broke off, and nothing was changed; the log has the details.",
-        )
+        Came::to_nothing(JobState::Failed, "It broke off, and nothing was changed; the log has the details.")
     });
     // Before anybody hears of the end: the next one may begin at once.
     let_go(hold).await;
@@ -120,10 +117,10 @@ impl Dream {
         match forked {
             Ok((tools, said)) => self.finish(&job.id, tools, said, hold).await,
             Err(ForkError::Cancelled) => {
-                Came::to_nothing(DreamOutcome::Killed, "It was stopped; nothing was changed.")
+                Came::to_nothing(JobState::Killed, "It was stopped; nothing was changed.")
             }
             Err(error) => {
-                Came::to_nothing(DreamOutcome::Failed, format!("It failed, and nothing was changed: {error}"))
+                Came::to_nothing(JobState::Failed, format!("It failed, and nothing was changed: {error}"))
             }
         }
     }
@@ -194,20 +191,20 @@ impl Dream {
         let finished = blocking(move || {
             if dry_run {
                 let changes = planned(&tools, &said, &directory);
-                return Ok(Came::planned(DreamOutcome::Completed, said, changes));
+                return Ok(Came::planned(JobState::Completed, said, changes));
             }
             // The desk is let go of before it is looked at again.
             let objection = tools.desk().objection()?;
             if let Some(why) = objection {
                 let changes = planned(&tools, &said, &directory);
                 let words = format!("It was rolled back, because {why}. Nothing was changed.\n\n{said}");
-                return Ok(Came::planned(DreamOutcome::Failed, words, changes));
+                return Ok(Came::planned(JobState::Failed, words, changes));
             }
             let mut hold = hold.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(committed(&id, &tools, said, &mut hold, &directory))
         });
         finished.await.unwrap_or_else(|why| {
-            Came::to_nothing(DreamOutcome::Failed, format!("Its changes could not be made: {why}"))
+            Came::to_nothing(JobState::Failed, format!("Its changes could not be made: {why}"))
         })
     }
 
@@ -229,7 +226,7 @@ impl Dream {
         };
         made.text = report::text(&made, &came, &words);
         // A dream that was stopped has nothing to report, and pushes none out that has.
-        if !self.dry_run && status != DreamOutcome::Killed {
+        if !self.dry_run && status != JobState::Killed {
             let (directory, report) = (self.memories.directory().to_owned(), made.clone());
             match blocking(move || report::save(&directory, &report)).await {
                 Ok(path) => made.path = Some(path),
@@ -240,7 +237,7 @@ impl Dream {
         let written = if has_written { came.memories() } else { 0 };
         self.tell_changes(came.recorded).await;
         super::super::account(&self.shared, JobKind::Dream, spent, written).await;
-        if !self.dry_run && (status == DreamOutcome::Failed || has_written) {
+        if !self.dry_run && (status == JobState::Failed || has_written) {
             self.shared.frontend.news(News {
                 kind: JobKind::Dream,
                 session: (!self.session.is_ephemeral).then(|| self.session.id.clone()),
@@ -249,15 +246,10 @@ impl Dream {
                 undo: has_written.then(|| job.id.clone()),
             });
         }
-        let went_wrong = status == DreamOutcome::Failed;
+        let went_wrong = status == JobState::Failed;
         self.shared.dreams.ended(self.memories.directory(), went_wrong, made);
         told.end(status, &words);
-        let state = match status {
-            DreamOutcome::Running | DreamOutcome::Completed => JobState::Completed,
-            DreamOutcome::Failed => JobState::Failed,
-            DreamOutcome::Killed => JobState::Killed,
-        };
-        job.end(state, Some(words));
+        job.end(status, Some(words));
     }
 
     /// As any other change of a memory.
@@ -302,7 +294,7 @@ fn committed(
             left => format!("It could not be finished, and stays half done in {left}: {error}"),
         };
         let (recorded, kept) = (made.changes, made.kept);
-        return Came { status: DreamOutcome::Failed, words, changes, recorded, kept };
+        return Came { status: JobState::Failed, words, changes, recorded, kept };
     }
     if let Some(hold) = hold.take()
         && let Err(error) = hold.complete()
@@ -310,7 +302,7 @@ fn committed(
         tracing::warn!(%error, "the time of the dream could not be written down");
     }
     let (recorded, kept) = (made.changes, made.kept);
-    Came { status: DreamOutcome::Completed, words: said, changes, recorded, kept }
+    Came { status: JobState::Completed, words: said, changes, recorded, kept }
 }
 
 /// What is on the desk.

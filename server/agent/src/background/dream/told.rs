@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::super::{DreamOutcome, DreamPhase, DreamProgress, DreamRound};
+use super::super::{DreamPhase, DreamProgress, DreamRound, JobState};
 use crate::shared::Shared;
 
 /// "The last 30 kept."
@@ -23,7 +23,7 @@ impl Told {
     pub fn new(shared: &Arc<Shared>, id: &str) -> Self {
         let progress = DreamProgress {
             dream: id.to_owned(),
-            status: DreamOutcome::Running,
+            status: JobState::Running,
             phase: DreamPhase::Starting,
             rounds: 0,
             files_touched: Vec::new(),
@@ -59,7 +59,7 @@ impl Told {
         });
     }
 
-    pub fn end(&self, status: DreamOutcome, words: &str) {
+    pub fn end(&self, status: JobState, words: &str) {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         (progress.status, progress.text) = (status, Some(words.to_owned()));
         self.shared.frontend.dream_progress(progress.clone());
