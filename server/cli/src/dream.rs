@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use protocol::{
-    DreamReportParams, DreamReportResult, DreamStatusParams, JobState, ListTasksParams, NewSessionParams,
+    DreamOutcome, DreamReportParams, DreamReportResult, DreamStatusParams, ListTasksParams, NewSessionParams,
     StartDreamParams, StartDreamResult, UndoMemoryParams, method,
 };
 use serde_json::json;
@@ -97,13 +97,13 @@ async fn start(
     match client.call::<method::DreamReport>(&DreamReportParams { dream_id: Some(dream) }).await {
         Ok(report) => show(&report, scope, terminal),
         // One that was stopped early may have left none.
-        Err(error) if outcome == JobState::Completed => return Err(error),
+        Err(error) if outcome == DreamOutcome::Completed => return Err(error),
         Err(_) => terminal.warn(last_word.as_deref().unwrap_or("the dream left no report")),
     }
     Ok(match outcome {
-        JobState::Completed => exit::DONE,
-        JobState::Killed => exit::CANCELLED,
-        JobState::Failed | JobState::Running => exit::FAILED,
+        DreamOutcome::Completed => exit::DONE,
+        DreamOutcome::Killed => exit::CANCELLED,
+        DreamOutcome::Failed | DreamOutcome::Running => exit::FAILED,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use protocol::{DreamPhase, DreamProgressParams, JobState, Notification, StopDreamParams, method};
+use protocol::{DreamOutcome, DreamPhase, DreamProgressParams, Notification, StopDreamParams, method};
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -26,7 +26,7 @@ pub struct Live {
 
 pub enum Watched {
     Ended {
-        outcome: JobState,
+        outcome: DreamOutcome,
         last_word: Option<String>,
     },
     /// The user did not wait for it.
@@ -64,7 +64,7 @@ impl Live {
                         if progress.dream_id != dream {
                             continue;
                         }
-                        if progress.status != JobState::Running {
+                        if progress.status != DreamOutcome::Running {
                             break Watched::Ended { outcome: progress.status, last_word: progress.text };
                         }
                         self.show(&progress, terminal);

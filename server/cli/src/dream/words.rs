@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use protocol::{
-    BackgroundKind, DreamReportResult, DreamState, DreamStatusResult, Gate, JobState, ListTasksResult,
+    BackgroundKind, DreamOutcome, DreamReportResult, DreamState, DreamStatusResult, Gate, ListTasksResult,
     TaskKind, TaskState, Usage,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub fn report(report: &DreamReportResult, paint: Paint) -> String {
     let mut text = paint.paint(Style::Bold, &headline(report));
     text.push('\n');
-    if report.status != JobState::Completed {
+    if report.status != DreamOutcome::Completed {
         // What was changed is as it was; why is in the report's own words.
         let _infallible = writeln!(text, "\n{}", safe(report.text.trim_end()));
     } else {
@@ -37,7 +37,8 @@ pub fn report(report: &DreamReportResult, paint: Paint) -> String {
     if let Some(path) = &report.path {
         let _infallible = writeln!(text, "{}", paint.paint(Style::Dim, &format!("report: {}", safe(path))));
     }
-    let is_written = report.status == JobState::Completed && !report.dry_run && !report.changes.is_empty();
+    let is_written =
+        report.status == DreamOutcome::Completed && !report.dry_run && !report.changes.is_empty();
     let hint = match (is_written, report.dry_run) {
         (true, _) => format!("take it back: reverie dream undo {}", safe(&report.dream_id)),
         (false, true) if !report.changes.is_empty() => "do it: reverie dream".to_owned(),
@@ -50,14 +51,16 @@ pub fn report(report: &DreamReportResult, paint: Paint) -> String {
 fn headline(report: &DreamReportResult) -> String {
     let files = counted(report.changes.len() as u64, "file", "files");
     let what = match (report.status, report.dry_run, report.changes.is_empty()) {
-        (JobState::Completed, _, true) => "The dream changed nothing: the memories are in order".to_owned(),
-        (JobState::Completed, false, false) => format!("The dream changed {files}"),
-        (JobState::Completed, true, false) => {
+        (DreamOutcome::Completed, _, true) => {
+            "The dream changed nothing: the memories are in order".to_owned()
+        }
+        (DreamOutcome::Completed, false, false) => format!("The dream changed {files}"),
+        (DreamOutcome::Completed, true, false) => {
             format!("The dream would change {files}; nothing was written")
         }
-        (JobState::Failed, ..) => "The dream failed; everything is as it was".to_owned(),
-        (JobState::Killed, ..) => "The dream was stopped; everything is as it was".to_owned(),
-        (JobState::Running, ..) => "The dream still runs".to_owned(),
+        (DreamOutcome::Failed, ..) => "The dream failed; everything is as it was".to_owned(),
+        (DreamOutcome::Killed, ..) => "The dream was stopped; everything is as it was".to_owned(),
+        (DreamOutcome::Running, ..) => "The dream still runs".to_owned(),
     };
     format!("{what} ({}, {})", local_time(&report.started_at), safe(&report.trigger))
 }

@@ -6,7 +6,7 @@ use super::*;
 const USAGE: Usage =
     Usage { input_tokens: 900, output_tokens: 2_100, cache_read_tokens: 88_000, cache_write_tokens: 0 };
 
-fn dreamt(status: JobState, dry_run: bool, changes: usize) -> DreamReportResult {
+fn dreamt(status: DreamOutcome, dry_run: bool, changes: usize) -> DreamReportResult {
     let change = |number: usize| DreamChange {
         change_id: (!dry_run).then(|| format!("c{number}")),
         path: format!("/home/ada/.claude/projects/x/memory/team/note{number}.md"),
@@ -36,7 +36,7 @@ fn check(dream: &DreamReportResult, expected: Expect) {
 #[test]
 fn a_report_tells_what_why_how_much_and_the_way_back() {
     check(
-        &dreamt(JobState::Completed, false, 2),
+        &dreamt(DreamOutcome::Completed, false, 2),
         expect![[r#"
         The dream changed 2 files (then, command)
 
@@ -58,7 +58,7 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
     "#]],
     );
     check(
-        &dreamt(JobState::Completed, true, 1),
+        &dreamt(DreamOutcome::Completed, true, 1),
         expect![[r#"
         The dream would change 1 file; nothing was written (then, command)
 
@@ -73,7 +73,7 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
     "#]],
     );
     check(
-        &dreamt(JobState::Completed, false, 0),
+        &dreamt(DreamOutcome::Completed, false, 0),
         expect![[r#"
         The dream changed nothing: the memories are in order (then, command)
 
@@ -82,7 +82,7 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
     "#]],
     );
     check(
-        &dreamt(JobState::Failed, false, 1),
+        &dreamt(DreamOutcome::Failed, false, 1),
         expect![[r#"
         The dream failed; everything is as it was (then, command)
 
@@ -92,7 +92,7 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
         report: /memory/.history/dreams/then.md
     "#]],
     );
-    let coloured = report(&dreamt(JobState::Completed, false, 1), Paint::always());
+    let coloured = report(&dreamt(DreamOutcome::Completed, false, 1), Paint::always());
     assert!(coloured.contains("\x1b[32m  +On Fridays only."), "{coloured:?}");
     assert!(!coloured.contains("\x1b[31mthe same"), "{coloured:?}");
 }
