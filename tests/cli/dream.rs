@@ -58,7 +58,7 @@ async fn a_dream_tidies_up_and_is_taken_back_byte_for_byte() {
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     assert_eq!(remembered(&program), before);
     let run = program.run(&["dream", "status"]).await;
-    assert!(run.stdout.contains("dreams               2 runs, 2 files written, $0.0000"), "{}", run.stdout);
+    assert!(run.stdout.contains("dreams               2 runs, 1 file written, $0.0000"), "{}", run.stdout);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -102,7 +102,7 @@ async fn a_dream_is_followed_reported_and_taken_back_in_parts_or_whole() {
     assert_eq!((&last["phase"], &last["status"]), (&json!("updating"), &json!("completed")), "{last}");
     assert_eq!(last["filesTouched"].as_array().map(Vec::len), Some(3), "{last}");
     assert_eq!(last["latest"][0]["toolCalls"], 2, "{last}");
-    assert_eq!(last["text"], "Dream improved 3 memories");
+    assert_eq!(last["text"], "Dream improved 2 memories");
 
     assert_eq!(made["changes"].as_array().map(Vec::len), Some(3), "{made}");
     let tea = path(&harness, "tea.md");

@@ -69,7 +69,6 @@ async fn edits_go_into_what_the_user_has_made_of_the_notes_meanwhile() {
     let gate = Gate::closed();
     let edit = edit(&harness, &session, "Current State", "Nearly done.");
     harness.model.reply_to(NOTES, Reply::tool("Edit", edit).behind(&gate));
-    harness.model.reply_to(NOTES, Reply::text("done"));
     say(&harness, &session, 6_000).await;
     gate.reached().await;
     fs::write(&notes, read(&harness, &session).replace("- began", "- began\n- by hand")).expect("a file");

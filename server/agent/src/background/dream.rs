@@ -229,7 +229,7 @@ fn begin(mut wanted: Wanted, settings: &Settings, look: Look) -> DreamStarted {
     let hold = if wanted.dry_run {
         None
     } else {
-        match DreamLock::new(memories.directory()).acquire() {
+        match lock_of(shared, memories.directory()).acquire() {
             Ok(Acquired::Held(hold))
                 if wanted.trigger != Trigger::Command && hold.previous() != look.last =>
             {
@@ -268,6 +268,12 @@ fn begin(mut wanted: Wanted, settings: &Settings, look: Look) -> DreamStarted {
     };
     run::start(dream, job);
     DreamStarted::Started(id)
+}
+
+/// By the clock that all dreams go by.
+fn lock_of(shared: &Shared, directory: &Path) -> DreamLock {
+    let clock = shared.faults.clock().clone();
+    DreamLock::with_clock(directory, Arc::new(move || clock.now().timestamp()))
 }
 
 /// A conversation in which nothing was said, of which nothing is kept.

@@ -9,7 +9,7 @@ use std::{
 
 use conversation::SessionId;
 use jiff::{SignedDuration, Timestamp};
-use memory::dream_lock::{DreamLock, Holder, Seen};
+use memory::dream_lock::{Holder, Seen};
 use settings::{Settings, directories};
 
 use super::super::{Gate, gates};
@@ -95,13 +95,13 @@ pub(in super::super) fn look(
         },
     });
     let wanted = features.dream.unwrap_or_default();
-    let seen = DreamLock::new(&directory).look().unwrap_or_else(|error| {
+    let seen = super::lock_of(shared, &directory).look().unwrap_or_else(|error| {
         tracing::warn!(%error, "the dream lock cannot be looked at");
         Seen::default()
     });
     look.last = seen.last;
     look.holder = seen.holder;
-    look.gates.push(hours(look.last, Timestamp::now(), wanted.min_hours, strike));
+    look.gates.push(hours(look.last, shared.faults.clock().now().timestamp(), wanted.min_hours, strike));
     if is_done(&look) {
         return look;
     }
