@@ -190,3 +190,31 @@ async fn what_makes_no_sense_is_refused() {
     "#]]
     .assert_eq(&run.transcript());
 }
+
+/// As the system's data has them: one offset, for ever.
+fn zone(offset: i32) -> Vec<u8> {
+    let counts: [u32; 6] = [0, 0, 0, 0, 1, 4];
+    let mut bytes = b"TZif".to_vec();
+    bytes.extend([0; 16]);
+    bytes.extend(counts.iter().flat_map(|count| count.to_be_bytes()));
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(b"TST\0");
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_are_those_of_the_zone_that_the_environment_names() {
+    let program = Program::offline("//- zones/Test/Far\n");
+    let zones = program.fixture.workspace.join("zones");
+    fs::write(zones.join("Test/Far"), zone(9 * 60 * 60)).unwrap();
+    let memory = program.fixture.project_dir().join("memory");
+    fs::create_dir_all(&memory).unwrap();
+    let lock = fs::File::create(memory.join(".consolidate-lock")).unwrap();
+    let time = "2026-03-01T20:30:00Z".parse::<jiff::Timestamp>().unwrap();
+    lock.set_modified(time.into()).unwrap();
+    let mut status = program.command(&["dream", "status"]);
+    let output = status.env("TZ", "Test/Far").env("TZDIR", &zones).output().await.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the last one was on 2026-03-02 05:30"), "{text}");
+}
