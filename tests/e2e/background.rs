@@ -163,7 +163,7 @@ async fn switches_that_keep_it_from_learning_are_named() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_sessions_and_the_last_count_are_told_in_figures() {
     let harness = with(features(json!({ "dream": { "minSessions": 2 } })), &[]).await;
-    harness.client.ignore("reverie/dream/progress");
+    harness.client.ignore("notice");
     let session = harness.client.new_session().await;
     say(&harness, &session, "hello").await;
     let counted = async {

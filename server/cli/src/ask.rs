@@ -37,26 +37,39 @@ pub async fn run(options: AskOptions) -> anyhow::Result<u8> {
     if opening::is_attended() {
         conversation.keyboard = Lines::of_terminal();
     }
-    let code = turn(&mut conversation, &prompt, shown).await;
-    conversation.leave().await;
-    code
+    let ended = turn(&mut conversation, &prompt, shown).await;
+    match ended {
+        Ok((code, last)) => {
+            conversation.leave(last).await;
+            Ok(code)
+        }
+        Err(error) => {
+            conversation.leave(None).await;
+            Err(error)
+        }
+    }
 }
 
-async fn turn(conversation: &mut Conversation, prompt: &str, shown: Shown) -> anyhow::Result<u8> {
+/// The exit code, and the last line of a stream of JSON.
+async fn turn(
+    conversation: &mut Conversation,
+    prompt: &str,
+    shown: Shown,
+) -> anyhow::Result<(u8, Option<Value>)> {
     conversation.prompt(prompt).await?;
     loop {
         match conversation.next().await? {
             Happened::TurnEnded(Ended { turn, stop, usage, error }) => {
-                if shown == Shown::Json {
+                let last = (shown == Shown::Json).then(|| {
                     let session = Some(conversation.session.as_str());
                     let error = error.map(|error| json!(error));
-                    conversation.terminal.json(&result(session, Some(&turn), stop, json!(usage), error));
-                }
-                return Ok(exit_code(stop));
+                    result(session, Some(&turn), stop, json!(usage), error)
+                });
+                return Ok((exit_code(stop), last));
             }
             // The server, when it is told to stop, ends the turn and its commands.
             Happened::Interrupted | Happened::Terminated | Happened::OutputClosed => {
-                return Ok(exit::CANCELLED);
+                return Ok((exit::CANCELLED, None));
             }
             Happened::Line(_) | Happened::EndOfInput | Happened::Noticed => {}
         }

@@ -54,7 +54,7 @@ pub async fn run(options: SessionOptions) -> anyhow::Result<u8> {
         chat.conversation.keyboard = opening::is_attended().then(Lines::of_terminal).flatten();
     }
     let code = chat.talk().await;
-    chat.conversation.leave().await;
+    chat.conversation.leave(None).await;
     code
 }
 

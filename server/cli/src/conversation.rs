@@ -172,12 +172,19 @@ impl Conversation {
     }
 
     /// Ends the server. What it still learns from the conversation may come to its end, in sight of the user, who may
-    /// skip it.
-    pub async fn leave(mut self) {
+    /// skip it. `last` is the line that nothing follows.
+    pub async fn leave(mut self, last: Option<Value>) {
         let goodbye = self.client.shut_down();
-        if self.is_hurried {
-            return self.client.exit().await;
+        if !self.is_hurried {
+            self.wait_for_what_is_learnt(goodbye).await;
         }
+        if let Some(last) = last {
+            self.terminal.json(&last);
+        }
+        self.client.exit().await;
+    }
+
+    async fn wait_for_what_is_learnt(&mut self, goodbye: impl Future<Output = ()>) {
         let mut goodbye = std::pin::pin!(goodbye);
         self.terminal.status.work(REMEMBERING, Instant::now());
         loop {
@@ -190,10 +197,8 @@ impl Conversation {
                 _ = self.ticks.tick(), if self.terminal.status.is_working() => self.terminal.tick(),
             }
         }
-        // What it has learnt meanwhile. A program that reads JSON has had its last line.
-        while self.shown == Shown::Text
-            && let Ok(incoming) = self.client.incoming.try_recv()
-        {
+        // What it has learnt meanwhile.
+        while let Ok(incoming) = self.client.incoming.try_recv() {
             if let Incoming::Notification { method, params } = incoming
                 && let Err(error) = self.told(&method, params)
             {
@@ -201,7 +206,6 @@ impl Conversation {
             }
         }
         self.terminal.break_status();
-        self.client.exit().await;
     }
 
     pub async fn cancel(&self) -> anyhow::Result<()> {

@@ -32,6 +32,8 @@ use crate::{memories::Memories, session::Session, tool_round::Call};
 
 /// A memory is a page, not a book.
 const LARGEST_MEMORY: usize = 64 * 1024;
+/// How many of them are told.
+const SHOWN_REFUSALS: usize = 5;
 /// What one result brings back, in characters.
 const LONGEST_RESULT: usize = 50_000;
 
@@ -53,6 +55,8 @@ pub(super) struct MemoryTools {
     /// The editor's documents, which the user may be at.
     editor: Workspace,
     desk: Mutex<Desk>,
+    /// Why changes were not made, each once.
+    refusals: Mutex<Vec<String>>,
     origin: Origin,
 }
 
@@ -73,6 +77,7 @@ impl MemoryTools {
             context: context(session, &policy, seen_by(&editor), cancel),
             policy,
             desk: Mutex::new(Desk::open(memories.directory())?),
+            refusals: Mutex::default(),
             memories,
             editor,
             origin,
@@ -81,6 +86,21 @@ impl MemoryTools {
 
     pub fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why changes were not made, as the agent was told; the first few.
+    pub fn refusals(&self) -> Vec<String> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn noted(&self, changed: Result<ResultContent, String>) -> Result<ResultContent, String> {
+        if let Err(why) = &changed {
+            let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+            if refusals.len() < SHOWN_REFUSALS && !refusals.contains(why) {
+                refusals.push(why.clone());
+            }
+        }
+        changed
     }
 
     /// The memories that would change, by their absolute paths.
@@ -237,11 +257,11 @@ impl MemoryTools {
         match call.name.as_str() {
             "Read" | "Grep" | "Glob" => self.look(&call.name, &input).await,
             // Its files are read and compared, but they are few and small.
-            "Write" | "Edit" | "MultiEdit" => self.change(&call.name, &input),
+            "Write" | "Edit" | "MultiEdit" => self.noted(self.change(&call.name, &input)),
             "Bash" => {
                 let line = input.get("command").and_then(Value::as_str).unwrap_or_default();
                 match shell::removals(line) {
-                    Some(names) => self.remove(line, &names),
+                    Some(names) => self.noted(self.remove(line, &names)),
                     None => self.look("Bash", &input).await,
                 }
             }

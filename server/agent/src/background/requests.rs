@@ -68,11 +68,8 @@ impl Agent {
         let look = self.dream_look(&folder, &settings);
         let running = self.shared.dreams.running().into_iter().next();
         let (state, last) = match (&running, &look.holder) {
-            (Some(_), holder) => {
-                (DreamState::Running, holder.as_ref().map_or(look.last, |holder| holder.previous))
-            }
-            // Claude Code does not say when the last one was.
-            (None, Some(holder)) => (DreamState::Locked, holder.previous.or(look.last)),
+            (Some(_), _) => (DreamState::Running, look.before()),
+            (None, Some(_)) => (DreamState::Locked, look.before()),
             (None, None) => (DreamState::Idle, look.last),
         };
         let sessions_since = look.sessions.len();

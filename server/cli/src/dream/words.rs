@@ -20,6 +20,11 @@ pub fn report(report: &DreamReportResult, paint: Paint) -> String {
     if report.status != DreamOutcome::Completed {
         // What was changed is as it was; why is in the report's own words.
         let _infallible = writeln!(text, "\n{}", safe(report.text.trim_end()));
+    } else if report.changes.is_empty() {
+        // Behind the heading and the costs: what the agent itself says.
+        if let Some(said) = report.text.trim_end().splitn(3, "\n\n").nth(2) {
+            let _infallible = writeln!(text, "\n{}", safe(said));
+        }
     } else {
         for change in &report.changes {
             let name = change.path.rsplit_once("/memory/").map_or(change.path.as_str(), |(_, name)| name);
@@ -51,9 +56,7 @@ pub fn report(report: &DreamReportResult, paint: Paint) -> String {
 fn headline(report: &DreamReportResult) -> String {
     let files = counted(report.changes.len() as u64, "file", "files");
     let what = match (report.status, report.dry_run, report.changes.is_empty()) {
-        (DreamOutcome::Completed, _, true) => {
-            "The dream changed nothing: the memories are in order".to_owned()
-        }
+        (DreamOutcome::Completed, _, true) => "The dream changed nothing".to_owned(),
         (DreamOutcome::Completed, false, false) => format!("The dream changed {files}"),
         (DreamOutcome::Completed, true, false) => {
             format!("The dream would change {files}; nothing was written")

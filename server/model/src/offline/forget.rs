@@ -28,8 +28,14 @@ pub(super) fn step(situation: &Situation, topic: &str) -> Step {
     }
     let index = format!("{folder}/{INDEX}");
     let rounds = situation.rounds.as_slice();
-    // What came to mind at the words is what they mean; else whole words decide.
-    let recalled = situation.recalled.first().map(|memory| memory.path.clone());
+    let wanted: i64 = terms.iter().map(Term::weight).sum();
+    let is_about = |text: &str| covered(&text.to_lowercase(), &terms) * 2 >= wanted;
+    // What came to mind at the words is what they mean, if it has them; else whole words decide.
+    let recalled = situation.recalled.iter().find(|memory| {
+        let lines: Vec<&str> = memory.lines.iter().map(|(_, line)| line.as_str()).collect();
+        is_about(&lines.join("\n"))
+    });
+    let recalled = recalled.map(|memory| memory.path.clone());
     if rounds.is_empty() {
         let words: Vec<String> = terms.iter().map(|term| escaped(&term.stem)).collect();
         let pattern = format!(r"\b{}", either(&words));
@@ -41,9 +47,7 @@ pub(super) fn step(situation: &Situation, topic: &str) -> Step {
         all_hits(situation).into_iter().partition(|hit| hit.path.starts_with(&format!("{folder}/logs/")));
     let found = || memory_places(situation, &hits, &terms).into_iter().next();
     let path = recalled.or_else(|| found().map(|place| place.path));
-    let wanted: i64 = terms.iter().map(Term::weight).sum();
-    let is_meant = |hit: &Hit| covered(&hit.text.to_lowercase(), &terms) * 2 >= wanted;
-    let logged: Vec<Hit> = logged.into_iter().filter(is_meant).collect();
+    let logged: Vec<Hit> = logged.into_iter().filter(|hit| is_about(&hit.text)).collect();
     let Some(place) = path.as_ref().or(logged.first().map(|hit| &hit.path)) else {
         return Step::Answer(format!("I remember nothing about \"{topic}\", so there is nothing to forget."));
     };

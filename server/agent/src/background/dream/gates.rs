@@ -40,6 +40,14 @@ pub(in super::super) struct Look {
 }
 
 impl Look {
+    /// The last dream that is done: while somebody dreams, the one before that. Claude Code does not say when it was.
+    pub fn before(&self) -> Option<Timestamp> {
+        match &self.holder {
+            Some(holder) if holder.since.is_some() => holder.previous,
+            Some(_) | None => self.last,
+        }
+    }
+
     pub fn is_open(&self) -> bool {
         self.gates.iter().all(|gate| gate.open)
     }
@@ -127,7 +135,7 @@ pub(in super::super) fn look(
         shared.dreams.scanned(&directory);
     }
 
-    let before = look.holder.as_ref().and_then(|holder| holder.previous).or(look.last);
+    let before = look.before();
     look.sessions =
         touched_since(&directories::related_project_dirs(&shared.environment, folder), before, current);
     let (count, least) = (look.sessions.len(), wanted.min_sessions as usize);

@@ -185,7 +185,10 @@ impl Dream {
     }
 
     /// Makes the changes, unless they would do harm or are only to be seen.
-    async fn finish(&self, id: &str, tools: Arc<MemoryTools>, said: String, hold: &Held) -> Came {
+    async fn finish(&self, id: &str, tools: Arc<MemoryTools>, mut said: String, hold: &Held) -> Came {
+        for refusal in tools.refusals() {
+            said.push_str(&format!("\n\nNot done: {refusal}"));
+        }
         let (id, hold, directory) = (id.to_owned(), Arc::clone(hold), self.memories.directory().to_owned());
         let dry_run = self.dry_run;
         let finished = blocking(move || {
@@ -237,7 +240,9 @@ impl Dream {
         let written = if has_written { came.memories() } else { 0 };
         self.tell_changes(came.recorded).await;
         super::super::account(&self.shared, JobKind::Dream, spent, written).await;
-        if !self.dry_run && (status == JobState::Failed || has_written) {
+        // Whoever asked for it is waiting for its end.
+        let is_awaited = self.trigger == Trigger::Command && status != JobState::Killed;
+        if is_awaited || status == JobState::Failed || has_written {
             self.shared.frontend.news(News {
                 kind: JobKind::Dream,
                 session: (!self.session.is_ephemeral).then(|| self.session.id.clone()),

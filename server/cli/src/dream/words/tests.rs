@@ -75,11 +75,11 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
     check(
         &dreamt(DreamOutcome::Completed, false, 0),
         expect![[r#"
-        The dream changed nothing: the memories are in order (then, command)
+            The dream changed nothing (then, command)
 
-        900 tokens in, 88,000 read from the cache, 0 written to it, 2,100 out · $0.0600
-        report: /memory/.history/dreams/then.md
-    "#]],
+            900 tokens in, 88,000 read from the cache, 0 written to it, 2,100 out · $0.0600
+            report: /memory/.history/dreams/then.md
+        "#]],
     );
     check(
         &dreamt(DreamOutcome::Failed, false, 1),
