@@ -122,3 +122,18 @@ async fn a_plain_client_is_told_once_and_may_take_it_back() {
     assert!(!file.exists());
     harness.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_end_nobody_waits_for_a_model_that_is_down() {
+    let harness = Harness::start("").await;
+    let session = harness.client.new_session().await;
+    harness.model.always("extraction", Reply::status(529));
+    harness.model.reply(Reply::text("yes"));
+    harness.client.turn(&session, "is it?").await;
+    harness.model.wait_for_requests(2).await;
+    // The limit is a minute, and so is the patience of a retry.
+    harness.client.shutdown().await;
+    let extractions = harness.model.requests_of("extraction").len();
+    assert!(extractions < 4, "{extractions}");
+    harness.model.finish();
+}

@@ -170,7 +170,13 @@ impl Fork<'_> {
                 let (attempt, reason) = (backoff.attempt(), error.to_string());
                 self.session.emit(None, AgentEvent::Retry { attempt, delay, reason, discard: false });
             }
-            self.cancel.run_until_cancelled(tokio::time::sleep(delay)).await.ok_or(ForkError::Cancelled)?;
+            let jobs = &self.session.shared.jobs;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = self.cancel.cancelled() => return Err(ForkError::Cancelled),
+                // Nobody waits at the end for a server that may come back.
+                () = jobs.drained(), if self.source.is_by_itself() => return Err(ForkError::Model(error)),
+            }
         }
     }
 

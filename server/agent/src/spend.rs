@@ -6,8 +6,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::{self, Write},
+    fs::OpenOptions,
+    io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     time::{Duration, Instant},
@@ -26,6 +26,9 @@ const BACKGROUND: &str = "reverie-background.json";
 const LOCK: &str = "reverie-spend.lock";
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// More than a month of accounts has.
+const LARGEST: u64 = 1 << 20;
 
 /// Days that are kept, for `/cost` and the doctor.
 const DAYS: usize = 31;
@@ -103,8 +106,14 @@ impl Spend {
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Days<T> {
-        let text = fs::read(self.home.join(name)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        // Whatever lies there instead, nobody waits for it.
+        let mut text = Vec::new();
+        let read = markdown::file::open_regular(&self.home.join(name))
+            .and_then(|(file, _)| file.take(LARGEST).read_to_end(&mut text));
+        match read {
+            Ok(_) => serde_json::from_slice(&text).unwrap_or_default(),
+            Err(_) => Days::default(),
+        }
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -123,6 +132,8 @@ pub(crate) fn today() -> Date {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use conversation::Usage;
     use jiff::{ToSpan as _, civil::date};
 

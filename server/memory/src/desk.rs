@@ -73,6 +73,13 @@ impl Desk {
         Ok(place.to_path().to_string_lossy().into_owned())
     }
 
+    /// Another draft that would be the same file on systems that do not tell case apart.
+    pub fn twin(&self, place: &str) -> Option<&str> {
+        let folded = place.to_lowercase();
+        let others = self.drafts().filter(|(path, draft)| *path != place && draft.after.is_some());
+        others.map(|(path, _)| path).find(|path| path.to_lowercase() == folded)
+    }
+
     /// What the file holds by now, as far as this desk is concerned.
     pub fn current(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
         match self.drafts.get(path) {
@@ -101,6 +108,9 @@ impl Desk {
     /// Why these changes must not be made, if that is so: "a dream that would delete more than half of the memories, or
     /// leave the index over its limits".
     pub fn objection(&self) -> io::Result<Option<String>> {
+        if self.drafts().next().is_none() {
+            return Ok(None);
+        }
         let all = scan::scan(&self.dir)?.len();
         let is_nothing = |after: &[u8]| after.trim_ascii().is_empty();
         let is_gone = |draft: &Draft| draft.after.as_deref().is_none_or(is_nothing) && draft.before.is_some();
@@ -124,11 +134,12 @@ impl Desk {
     }
 
     /// Makes the changes and writes them down in the history, all or none of them: what was made before one that fails is
-    /// put back. `fence` is asked before each step, forth and back: who may no longer write gets an error there, and
-    /// nothing more is written. The desk is empty then.
+    /// put back, also when it `is_stopped` half-way. `fence` is asked before each step, forth and back: who may no longer
+    /// write gets an error there, and nothing more is written. The desk is empty then.
     pub fn commit(
         &mut self,
         author: impl Fn(&str) -> Author,
+        is_stopped: impl Fn() -> bool,
         fence: impl Fn() -> io::Result<()>,
     ) -> Committed {
         let mut drafts: Vec<(String, Draft)> = std::mem::take(&mut self.drafts).into_iter().collect();
@@ -137,7 +148,8 @@ impl Desk {
         let (mut committed, mut made) = (Committed::default(), Vec::new());
         for (path, draft) in drafts {
             let author = author(&path);
-            let step = fence().and_then(|()| self.make(&path, draft, &author, &mut committed, &mut made));
+            let goes_on = || if is_stopped() { Err(io::ErrorKind::Interrupted.into()) } else { fence() };
+            let step = goes_on().and_then(|()| self.make(&path, draft, &author, &mut committed, &mut made));
             if let Err(error) = step {
                 committed.error = Some(error);
                 break;

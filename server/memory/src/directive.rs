@@ -44,7 +44,8 @@ fn list(tag: &str, lines: &[String], most: usize) -> String {
     }
     let mut text = format!("\n<{tag}>\n");
     for line in lines.iter().take(most) {
-        text.push_str(&line.split_whitespace().collect::<Vec<_>>().join(" "));
+        // What a file says of itself cannot end the list.
+        text.push_str(&line.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "&lt;"));
         text.push('\n');
     }
     if let Some(more) = lines.len().checked_sub(most).filter(|more| *more > 0) {

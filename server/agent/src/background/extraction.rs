@@ -5,6 +5,7 @@
 
 use std::{
     collections::HashSet,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
@@ -122,7 +123,13 @@ async fn consider(session: Arc<Session>, snapshot: Snapshot, throttled: Throttle
     let mut state = session.state();
     match learnt {
         Ok(()) => state.learning.failures = 0,
-        Err(Failed::Stopped) => return,
+        Err(Failed::Stopped) => {
+            // Whoever stops it at the end wants to leave.
+            if session.shared.jobs.is_draining() {
+                state.learning.waiting = None;
+            }
+            return;
+        }
         Err(Failed::Failed) => {
             state.learning.failures += 1;
             return;
@@ -175,7 +182,7 @@ async fn run(
             job.end(JobState::Completed, Some(detail));
             Ok(())
         }
-        Err(ForkError::Cancelled) => {
+        Err(_) if job.cancel.is_cancelled() => {
             job.end(JobState::Killed, None);
             Err(Failed::Stopped)
         }
@@ -221,7 +228,13 @@ impl Extraction<'_> {
             Ok((tools, known))
         });
         let (tools, known) = made.await.map_err(ForkError::Stopped)?;
-        let tools = Extractor { tools: Arc::new(tools), author, learnt: Arc::clone(self.learnt) };
+        let tools = Extractor {
+            session: Arc::clone(self.session),
+            folder: self.memories.directory().to_owned(),
+            tools: Arc::new(tools),
+            author,
+            learnt: Arc::clone(self.learnt),
+        };
         let fork = Fork {
             session: self.session,
             opening,
@@ -246,6 +259,9 @@ impl Extraction<'_> {
 
 /// Makes the changes of each round as soon as it is over: a topic and its line in the index belong to one.
 struct Extractor {
+    session: Arc<Session>,
+    /// Where the memories were when it began.
+    folder: PathBuf,
     tools: Arc<MemoryTools>,
     author: Author,
     learnt: Arc<Mutex<Vec<Change>>>,
@@ -259,7 +275,11 @@ impl ForkTools for Extractor {
     fn round<'a>(&'a self, _said: &'a str, _calls: usize) -> BoxFuture<'a, Result<(), String>> {
         let (tools, author, learnt) =
             (Arc::clone(&self.tools), self.author.clone(), Arc::clone(&self.learnt));
+        let (session, folder) = (Arc::clone(&self.session), self.folder.clone());
         Box::pin(super::blocking(move || {
+            let settings = session.shared.settings(&session.cwd).settings;
+            let is_on = settings.features(&session.shared.environment).extraction;
+            super::gates::still_here(&session, &settings, is_on, &folder)?;
             let committed = tools.commit(|_| author.clone(), || Ok(()));
             learnt.lock().unwrap_or_else(PoisonError::into_inner).extend(committed.changes);
             committed.error.map_or(Ok(()), Err)

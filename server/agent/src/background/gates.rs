@@ -1,10 +1,12 @@
 //! What all background work depends on.
 
+use std::{io, path::Path};
+
 use conversation::SessionId;
 use settings::Settings;
 
 use super::{Gate, JobKind, News};
-use crate::{shared::Shared, spend};
+use crate::{session::Session, shared::Shared, spend};
 
 impl Gate {
     /// A switch, with its name in words.
@@ -23,6 +25,23 @@ pub(super) fn common(shared: &Shared, settings: &Settings) -> Vec<Gate> {
         Gate { name: "bare", open: !bare, detail: said(bare, "bare mode", "not bare") },
         budget(shared, settings),
     ]
+}
+
+/// What was switched off, or moved elsewhere, while somebody worked on it is left alone.
+pub(super) fn still_here(
+    session: &Session,
+    settings: &Settings,
+    is_on: bool,
+    folder: &Path,
+) -> io::Result<()> {
+    let environment = &session.shared.environment;
+    if !is_on || !settings.auto_memory(environment) {
+        return Err(io::Error::other("it was switched off meanwhile"));
+    }
+    if settings.memory_dir(environment, &session.cwd) != folder {
+        return Err(io::Error::other("the memories were moved meanwhile"));
+    }
+    Ok(())
 }
 
 /// "A per-day budget for background spending."

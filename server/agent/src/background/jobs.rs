@@ -2,10 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use conversation::SessionId;
@@ -46,8 +43,8 @@ pub(crate) struct Jobs {
     ended: Notify,
     /// Fires when the server goes: the parent of all that stop jobs.
     going: CancellationToken,
-    /// Only what was learnt is still waited for.
-    is_draining: AtomicBool,
+    /// Fires when only what was learnt is still waited for.
+    draining: CancellationToken,
 }
 
 /// A job while it runs; one that is dropped has failed.
@@ -71,7 +68,7 @@ impl Jobs {
         title: &str,
     ) -> Running {
         let (id, cancel) = (Uuid::now_v7().to_string(), self.going.child_token());
-        if kind == JobKind::Dream && self.is_draining.load(Ordering::SeqCst) {
+        if kind == JobKind::Dream && self.is_draining() {
             cancel.cancel();
         }
         let job = Job {
@@ -136,8 +133,17 @@ impl Jobs {
 
     /// The end is near: a dream has time until tomorrow, one that begins now included.
     pub fn drain(&self) {
-        self.is_draining.store(true, Ordering::SeqCst);
+        self.draining.cancel();
         self.stop_all(|job| job.kind == JobKind::Dream);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.is_cancelled()
+    }
+
+    /// Resolves when the end is near.
+    pub async fn drained(&self) {
+        self.draining.cancelled().await;
     }
 
     /// Stops everything, whatever begins from now on included.

@@ -115,7 +115,7 @@ impl MemoryTools {
         fence: impl Fn() -> std::io::Result<()>,
     ) -> Committed {
         let _alone = self.memories.edit();
-        self.desk().commit(author, fence)
+        self.desk().commit(author, || self.context.cancel.is_cancelled(), fence)
     }
 
     async fn look(&self, name: &str, input: &Value) -> Result<ResultContent, String> {
@@ -219,6 +219,9 @@ impl MemoryTools {
             return Err(format!(
                 "not allowed: {named} is the log of a day and stays as it is; write topic files"
             ));
+        }
+        if let Some(twin) = self.desk().twin(&place) {
+            return Err(format!("not allowed: on other systems {place} would be the same as {twin}"));
         }
         let access = Access::write(path.clone());
         match permissions::decide("Write", &access, &self.policy) {

@@ -32,7 +32,7 @@ fn nothing_is_on_disk_before_the_commit_and_all_of_it_can_be_undone() {
     assert_eq!(desk.current("a.md").unwrap(), Some(b"a and b".to_vec()));
     assert_eq!(desk.current("b.md").unwrap(), None);
 
-    let committed = desk.commit(author, || Ok(()));
+    let committed = desk.commit(author, || false, || Ok(()));
     assert!(committed.error.is_none() && committed.kept.is_empty());
     assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a and b".into()), None));
     assert_eq!(read(&folder, "sub/c.md"), Some("c".into()));
@@ -54,7 +54,7 @@ fn what_others_changed_meanwhile_stays_and_both_indexes_count() {
     fs::write(folder.path().join("a.md"), "theirs").unwrap();
     fs::write(folder.path().join("MEMORY.md"), "- [A](a.md) — a\n- [B](b.md) — b\n- [C](c.md) — c\n")
         .unwrap();
-    let committed = desk.commit(author, || Ok(()));
+    let committed = desk.commit(author, || false, || Ok(()));
     assert_eq!(committed.kept.len(), 1);
     assert_eq!(read(&folder, "a.md").unwrap(), "theirs");
     assert_eq!(read(&folder, "b.md"), None);
@@ -69,10 +69,14 @@ fn whoever_may_no_longer_write_writes_nothing_more() {
         desk.put(name, Some(b"x".to_vec())).unwrap();
     }
     let left = std::cell::Cell::new(1);
-    let committed = desk.commit(author, || match left.replace(left.get() - 1) {
-        ..=0 => Err(io::Error::other("lost")),
-        _ => Ok(()),
-    });
+    let committed = desk.commit(
+        author,
+        || false,
+        || match left.replace(left.get() - 1) {
+            ..=0 => Err(io::Error::other("lost")),
+            _ => Ok(()),
+        },
+    );
     assert_eq!((committed.changes.len(), committed.left), (1, vec!["a.md".to_owned()]));
     assert!(committed.error.is_some());
     assert_eq!((read(&folder, "a.md").is_some(), read(&folder, "b.md").is_some()), (true, false));
@@ -91,16 +95,20 @@ fn what_cannot_all_be_written_is_put_back() {
         desk.put("MEMORY.md", Some("- [A](a.md) — both\n".into())).unwrap();
         desk.put("b.md", None).unwrap();
         let made = std::cell::Cell::new(0);
-        let committed = desk.commit(author, || {
-            if made.replace(made.get() + 1) == last {
-                let history = folder.path().join(".history");
-                if history.exists() {
-                    fs::remove_dir_all(&history)?;
+        let committed = desk.commit(
+            author,
+            || false,
+            || {
+                if made.replace(made.get() + 1) == last {
+                    let history = folder.path().join(".history");
+                    if history.exists() {
+                        fs::remove_dir_all(&history)?;
+                    }
+                    fs::write(history, "not a folder")?;
                 }
-                fs::write(history, "not a folder")?;
-            }
-            Ok(())
-        });
+                Ok(())
+            },
+        );
         assert!(committed.error.is_some() && committed.left.is_empty(), "{last}: {committed:?}");
         let found = names.map(|name| read(&folder, name));
         let before = names
@@ -116,14 +124,18 @@ fn what_somebody_made_of_a_change_is_not_put_back() {
     desk.put("a.md", Some(b"ours".to_vec())).unwrap();
     desk.put("b.md", Some(b"b".to_vec())).unwrap();
     let made = std::cell::Cell::new(0);
-    let committed = desk.commit(author, || {
-        if made.replace(made.get() + 1) == 1 {
-            fs::write(folder.path().join("a.md"), "theirs")?;
-            fs::remove_dir_all(folder.path().join(".history"))?;
-            fs::write(folder.path().join(".history"), "not a folder")?;
-        }
-        Ok(())
-    });
+    let committed = desk.commit(
+        author,
+        || false,
+        || {
+            if made.replace(made.get() + 1) == 1 {
+                fs::write(folder.path().join("a.md"), "theirs")?;
+                fs::remove_dir_all(folder.path().join(".history"))?;
+                fs::write(folder.path().join(".history"), "not a folder")?;
+            }
+            Ok(())
+        },
+    );
     assert!(committed.error.is_some());
     assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("theirs".into()), None));
 }
@@ -151,4 +163,27 @@ fn names_that_an_agent_may_not_use_are_refused() {
         assert!(desk.place(&root.join(path)).is_err(), "{path}");
     }
     assert_eq!(desk.place(&root.join("sub/a.md")).unwrap(), "sub/a.md");
+}
+
+#[test]
+fn who_is_stopped_half_way_leaves_nothing() {
+    let folder = folder(&[("a.md", "a")]);
+    let mut desk = Desk::open(folder.path()).unwrap();
+    for name in ["a.md", "b.md", "c.md"] {
+        desk.put(name, Some(b"new".to_vec())).unwrap();
+    }
+    let left = std::cell::Cell::new(2);
+    let committed = desk.commit(author, || left.replace(left.get() - 1) == 0, || Ok(()));
+    assert_eq!(committed.error.unwrap().kind(), io::ErrorKind::Interrupted);
+    assert!(committed.changes.is_empty() && committed.left.is_empty());
+    assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a".into()), None));
+}
+
+#[test]
+fn names_that_differ_by_case_are_twins() {
+    let folder = folder(&[]);
+    let mut desk = Desk::open(folder.path()).unwrap();
+    desk.put("Case.md", Some(b"x".to_vec())).unwrap();
+    assert_eq!(desk.twin("case.md"), Some("Case.md"));
+    assert_eq!((desk.twin("Case.md"), desk.twin("other.md")), (None, None));
 }

@@ -103,6 +103,7 @@ fn lists_have_a_limit_and_one_line_an_entry() {
         .collect();
     let text = extract(&many);
     assert!(text.contains("\nand 3 more\n</memories>"), "{text}");
+    assert_eq!(text.matches("</memories>").count(), 1, "{text}");
     let asked = Asked::of(&text).unwrap();
     assert_eq!((asked.memories.len(), asked.is_partial, asked.logs.len()), (200, true, 0));
 }

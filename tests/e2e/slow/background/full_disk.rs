@@ -94,6 +94,8 @@ async fn a_full_disk_fails_an_extraction_alone() {
     {
         fs::remove_dir_all(&memory).unwrap();
         fs::create_dir_all(&memory).unwrap();
+        // Nobody dreams by itself: the last time was just now.
+        fs::write(memory.join(".consolidate-lock"), "1").unwrap();
         let client = failing(&night, call, &format!("error={error}:when={number}")).await;
         client.ignore("notice");
         let session = client.new_session().await;

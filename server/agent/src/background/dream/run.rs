@@ -190,8 +190,11 @@ impl Dream {
             said.push_str(&format!("\n\nNot done: {refusal}"));
         }
         let (id, hold, directory) = (id.to_owned(), Arc::clone(hold), self.memories.directory().to_owned());
-        let dry_run = self.dry_run;
+        let (dry_run, session) = (self.dry_run, Arc::clone(&self.session));
         let finished = blocking(move || {
+            let settings = session.shared.settings(&session.cwd).settings;
+            let is_on = settings.features(&session.shared.environment).dream.is_some();
+            super::super::gates::still_here(&session, &settings, is_on, &directory)?;
             if dry_run {
                 let changes = planned(&tools, &said, &directory);
                 return Ok(Came::planned(JobState::Completed, said, changes));
@@ -294,6 +297,10 @@ fn committed(
     });
     let changes: Vec<DreamChange> = changes.collect();
     if let Some(error) = made.error {
+        if error.kind() == std::io::ErrorKind::Interrupted && made.left.is_empty() {
+            let words = "It was stopped; what it had begun to change was taken back.";
+            return Came::to_nothing(JobState::Killed, words);
+        }
         let words = match made.left.join(", ") {
             none if none.is_empty() => format!("It could not be finished, and nothing was changed: {error}"),
             left => format!("It could not be finished, and stays half done in {left}: {error}"),
