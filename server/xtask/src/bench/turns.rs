@@ -24,6 +24,7 @@ use super::{
 
 const RUNS: usize = 10;
 const ROUNDS: usize = 10;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let fixture = Fixture::new(
@@ -52,8 +53,11 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let first = server.main_requests().first().map(|request| request.bytes.len()).unwrap_or_default();
     let has_recalled = server.main_requests().first().is_some_and(|request| has_memory(&request.body));
 
+    let mut turns = 1;
     let mut prompts = Vec::new();
     for _ in 0..RUNS {
+        learnt(&client, turns).await?;
+        turns += 1;
         let before = server.main_requests().len();
         server.reply(Reply::text("yes"));
         let started = Instant::now();
@@ -63,6 +67,8 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
         client.turn_end(&session, &turn).await;
     }
 
+    learnt(&client, turns).await?;
+    turns += 1;
     let before = server.main_requests().len();
     for number in 0..ROUNDS {
         let (tool, input) = read(number);
@@ -76,6 +82,8 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
 
     let mut thirty = Vec::new();
     for _ in 0..RUNS {
+        learnt(&client, turns).await?;
+        turns += 1;
         let before = server.main_requests().len();
         server.reply(Reply::tools((0..30).map(read)));
         server.reply(Reply::text("done"));
@@ -86,6 +94,8 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
 
     let mut deltas = Vec::new();
     for _ in 0..RUNS {
+        learnt(&client, turns).await?;
+        turns += 1;
         let gate = Gate::closed();
         server.reply(Reply::text("one delta").pausing_after(2, &gate));
         let turn = client.prompt(&session, "a delta").await;
@@ -136,6 +146,21 @@ pub async fn measure(binary: &Path) -> anyhow::Result<Vec<Figure>> {
     client.shutdown().await;
     server.finish();
     Ok(figures)
+}
+
+/// Waits until something was learnt from so many turns: whoever prompts reads the answer first.
+async fn learnt(client: &LspClient, turns: u64) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let listed = client.request("reverie/tasks/list", json!({})).await;
+        let listed = listed.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+        let kinds = listed["background"]["kinds"].as_array().cloned().unwrap_or_default();
+        let extraction = kinds.iter().find(|kind| kind["kind"] == "extraction");
+        if extraction.is_some_and(|kind| kind["today"]["runs"].as_u64() >= Some(turns)) {
+            return Ok(());
+        }
+        anyhow::ensure!(begun.elapsed() < PATIENCE, "nothing was learnt from {turns} turns: {listed}");
+    }
 }
 
 /// 200 memories, of which one is about deploying, and the first 20 in the index.
