@@ -42,8 +42,7 @@ pub fn report(report: &DreamReportResult, paint: Paint) -> String {
     if let Some(path) = &report.path {
         let _infallible = writeln!(text, "{}", paint.paint(Style::Dim, &format!("report: {}", safe(path))));
     }
-    let is_written =
-        report.status == DreamOutcome::Completed && !report.dry_run && !report.changes.is_empty();
+    let is_written = report.changes.iter().any(|change| change.change_id.is_some());
     let hint = match (is_written, report.dry_run) {
         (true, _) => format!("take it back: reverie dream undo {}", safe(&report.dream_id)),
         (false, true) if !report.changes.is_empty() => "do it: reverie dream".to_owned(),
@@ -61,11 +60,20 @@ fn headline(report: &DreamReportResult) -> String {
         (DreamOutcome::Completed, true, false) => {
             format!("The dream would change {files}; nothing was written")
         }
-        (DreamOutcome::Failed, ..) => "The dream failed; everything is as it was".to_owned(),
-        (DreamOutcome::Killed, ..) => "The dream was stopped; everything is as it was".to_owned(),
+        (DreamOutcome::Failed, ..) => format!("The dream failed; {}", left(report)),
+        (DreamOutcome::Killed, ..) => format!("The dream was stopped; {}", left(report)),
         (DreamOutcome::Running, ..) => "The dream still runs".to_owned(),
     };
     format!("{what} ({}, {})", local_time(&report.started_at), safe(&report.trigger))
+}
+
+/// What a dream left that did not come to its end.
+fn left(report: &DreamReportResult) -> String {
+    let made = report.changes.iter().filter(|change| change.change_id.is_some()).count();
+    match made {
+        0 => "everything is as it was".to_owned(),
+        made => format!("it has changed {}", counted(made as u64, "file", "files")),
+    }
 }
 
 fn cost(usage: &Usage, usd: f64) -> String {

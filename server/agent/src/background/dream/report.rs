@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 use markdown::frontmatter;
-use memory::history::{self, History};
+use memory::history::{self, By, History};
 use workspace::{Beneath, Durable, Private};
 
 use super::{
@@ -112,21 +112,55 @@ pub(super) fn save(directory: &Path, report: &DreamReport) -> io::Result<PathBuf
     Ok(directory.join(history::FOLDER).join(FOLDER).join(name))
 }
 
-/// Of one dream, or of the last, from its file.
+/// Of one dream, or of the last.
 pub(in super::super) fn find(directory: &Path, dream: Option<&str>) -> io::Result<Option<DreamReport>> {
     let Some(private) = Beneath::open(directory)?.private(history::FOLDER)? else { return Ok(None) };
-    let Some(folder) = private.folder(FOLDER)? else { return Ok(None) };
-    for name in reports(&folder)?.iter().rev() {
-        let Some(bytes) = folder.read(name, LARGEST)? else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        let path = directory.join(history::FOLDER).join(FOLDER).join(name);
-        let Some(mut report) = read(&text, path) else { continue };
-        if dream.is_none_or(|dream| report.dream == dream) {
-            report.changes = changes(directory, &report.dream)?;
-            return Ok(Some(report));
-        }
+    let folder = private.folder(FOLDER)?;
+    let names = folder.as_ref().map(reports).transpose()?.unwrap_or_default();
+    let mut written = names.iter().rev().filter_map(|name| {
+        // One that cannot be read must not hide the others.
+        let bytes = folder.as_ref()?.read(name, LARGEST).ok()??;
+        read(&String::from_utf8_lossy(&bytes), directory.join(history::FOLDER).join(FOLDER).join(name))
+    });
+    let mut last = written.next();
+    if let Some(report) = unreported(directory, last.as_ref().map(|report| report.ended), dream)? {
+        return Ok(Some(report));
     }
-    Ok(None)
+    let is_it = |report: &DreamReport| dream.is_none_or(|dream| report.dream == dream);
+    let Some(mut report) = last.take_if(|last| is_it(last)).or_else(|| written.find(is_it)) else {
+        return Ok(None);
+    };
+    report.changes = changes(directory, &report.dream)?;
+    Ok(Some(report))
+}
+
+/// A dream that was killed while its changes were made has left them, and no report. `since`: the last one that has.
+fn unreported(
+    directory: &Path,
+    since: Option<Timestamp>,
+    dream: Option<&str>,
+) -> io::Result<Option<DreamReport>> {
+    let all = History::open(directory)?.changes(None, usize::MAX)?;
+    let last = all.into_iter().find(|change| change.by == By::Dream && change.group.is_some());
+    let last = last.filter(|change| since.is_none_or(|since| change.at > since));
+    let Some((group, at)) = last.and_then(|change| Some((change.group?, change.at))) else { return Ok(None) };
+    if dream.is_some_and(|dream| dream != group) {
+        return Ok(None);
+    }
+    let headline = "A dream was killed while its changes were made";
+    Ok(Some(DreamReport {
+        changes: changes(directory, &group)?,
+        text: format!("# {headline}\n\nUndo all of it: `reverie dream undo {group}`\n"),
+        dream: group,
+        status: JobState::Killed,
+        dry_run: false,
+        trigger: "it left no report".to_owned(),
+        began: at,
+        ended: at,
+        path: None,
+        usage: conversation::Usage::default(),
+        cost_usd: 0.0,
+    }))
 }
 
 /// Oldest first.
@@ -235,6 +269,24 @@ mod tests {
         assert!(find(folder.path(), Some("d0")).unwrap().is_none());
         let kept = std::fs::read_dir(folder.path().join(".history/dreams")).unwrap().count();
         assert_eq!(kept, KEPT);
+    }
+
+    #[test]
+    fn a_dream_that_was_killed_is_known_by_its_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        save(folder.path(), &report("before")).unwrap();
+        let author =
+            history::Author { group: Some("killed".to_owned()), ..history::Author::new(By::Dream, "x") };
+        let history = History::open(folder.path()).unwrap();
+        history.record("a.md", None, Some(b"half"), &author).unwrap();
+        let found = find(folder.path(), None).unwrap().unwrap();
+        assert_eq!((found.dream.as_str(), found.changes.len()), ("killed", 1));
+        assert_eq!(find(folder.path(), Some("before")).unwrap().unwrap().dream, "before");
+        assert_eq!(find(folder.path(), Some("killed")).unwrap().unwrap().status, JobState::Killed);
+        // The next one that has a report is the last again.
+        let ended = Timestamp::now() + jiff::SignedDuration::from_secs(1);
+        save(folder.path(), &DreamReport { ended, ..report("after") }).unwrap();
+        assert_eq!(find(folder.path(), None).unwrap().unwrap().dream, "after");
     }
 
     #[test]

@@ -81,16 +81,18 @@ fn a_report_tells_what_why_how_much_and_the_way_back() {
             report: /memory/.history/dreams/then.md
         "#]],
     );
+    let mut refused = dreamt(DreamOutcome::Failed, false, 1);
+    refused.changes.iter_mut().for_each(|change| change.change_id = None);
     check(
-        &dreamt(DreamOutcome::Failed, false, 1),
+        &refused,
         expect![[r#"
-        The dream failed; everything is as it was (then, command)
+            The dream failed; everything is as it was (then, command)
 
-        It would have deleted more than half of the memories.
+            It would have deleted more than half of the memories.
 
-        900 tokens in, 88,000 read from the cache, 0 written to it, 2,100 out · $0.0600
-        report: /memory/.history/dreams/then.md
-    "#]],
+            900 tokens in, 88,000 read from the cache, 0 written to it, 2,100 out · $0.0600
+            report: /memory/.history/dreams/then.md
+        "#]],
     );
     let coloured = report(&dreamt(DreamOutcome::Completed, false, 1), Paint::always());
     assert!(coloured.contains("\x1b[32m  +On Fridays only."), "{coloured:?}");
