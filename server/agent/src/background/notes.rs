@@ -32,7 +32,7 @@ use crate::{
     turn::Turn,
 };
 
-/// One for the edits, one for what was refused, one to say that it is done.
+/// One for the edits, which is the end of it where all were taken; the others for what was refused.
 const ROUNDS: u32 = 3;
 /// As long as all notes together may be, and some.
 const OUTPUT_TOKENS: u64 = 16_000;
