@@ -63,7 +63,7 @@ async fn words_behind_a_no_are_told_to_the_model() {
           [n] Deny; words after n are told to the model
         > n use cargo instead
         ✗ Bash make install …
-          the user denied this call and says: use cargo instead
+          You said no: use cargo instead
 
         As you like.
 
@@ -96,7 +96,7 @@ async fn an_address_is_shown_before_it_is_fetched() {
           [n] Deny; words after n are told to the model
         > n
         ✗ WebFetch https://exаmple.invalid/?key=s3cret
-          the user denied this call; do not try it again in anothe…
+          You said no.
 
         As you like.
 

@@ -66,6 +66,16 @@ async fn a_prompt_during_a_turn_joins_at_the_next_round_and_has_its_own_end() {
     let mut expected = vec![first.as_str(), second["turnId"].as_str().unwrap()];
     expected.sort_unstable();
     assert_eq!(ended, expected);
+    let joined = harness.client.wait_for("the joining", |seen| seen.kind() == "joined").await;
+    assert_eq!(joined.params["turnId"], second["turnId"]);
+    let of =
+        |turn: &str| ends.iter().find(|end| end.params["turnId"] == turn).unwrap().params["update"].clone();
+    assert!(of(&first)["promptUuid"].is_string(), "the prompt that began the turn");
+    assert_eq!(
+        of(second["turnId"].as_str().unwrap())["promptUuid"],
+        serde_json::Value::Null,
+        "this one is not a message of its own"
+    );
     for kind in ["textDelta", "toolStart", "toolEnd", "usage", "title"] {
         harness.client.ignore(kind);
     }
@@ -125,5 +135,57 @@ async fn two_sessions_run_side_by_side() {
     assert_eq!(harness.client.turn(&quick, "quick").await.text(), "quick");
     gate.open();
     assert_eq!(harness.client.turn_end(&slow, &turn).await.text(), "slow");
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_opens_a_session_whose_turn_runs_is_told_which() {
+    let harness = Harness::start("//- a.txt\none\n").await;
+    let gate = Gate::closed();
+    harness.model.reply(Reply::text("slowly").behind(&gate));
+    let session = harness.client.new_session().await;
+    let turn = harness.client.prompt(&session, "talk").await;
+    gate.reached().await;
+    assert_eq!(harness.resume(&session).await["runningTurnId"], turn.as_str());
+    gate.open();
+    harness.client.turn_end(&session, &turn).await;
+    assert_eq!(harness.resume(&session).await.get("runningTurnId"), None);
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_changes_mode_or_model_says_so() {
+    let harness = Harness::start("//- a.txt\none\n").await;
+    let session = harness.client.new_session().await;
+    let turn = harness.client.prompt(&session, "/mode plan").await;
+    let told = harness.client.wait_for("the mode", |seen| seen.kind() == "configured").await;
+    assert_eq!(told.params["update"]["mode"], "plan");
+    assert!(told.params["update"]["model"].as_str().unwrap().contains('/'));
+    harness.client.turn_end(&session, &turn).await;
+    harness.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_before_a_compaction_can_be_shown_still() {
+    let harness = Harness::start("//- a.txt\none\n").await;
+    harness.client.ignore("context");
+    let session = harness.client.new_session().await;
+    for text in ["first", "second"] {
+        harness.model.reply(Reply::text(format!("{text} answered\n{}", "word ".repeat(2_000))));
+        harness.client.turn(&session, text).await;
+    }
+    harness.model.reply_to("compact", crate::compaction::summary());
+    let params = json!({ "sessionId": session, "mode": "full" });
+    harness.client.request("reverie/session/compact", params).await.unwrap();
+    let shown = harness.resume(&session).await;
+    let params = json!({ "sessionId": session, "messageUuid": shown["earlierUuid"] });
+    let earlier = harness.client.request("reverie/session/earlier", params).await.unwrap();
+    let texts = earlier["messages"].as_array().unwrap().iter().filter(|message| message["kind"] == "text");
+    let texts: Vec<&str> = texts.filter_map(|message| message["text"].as_str()?.lines().next()).collect();
+    assert_eq!(texts, ["first", "first answered", "second", "second answered"]);
+    assert_eq!(earlier.get("earlierUuid"), None);
+    let params = json!({ "sessionId": session, "messageUuid": "00000000-0000-0000-0000-000000000000" });
+    let error = harness.client.request("reverie/session/earlier", params).await.unwrap_err();
+    assert!(error.message.contains("no message"), "{error:?}");
     harness.finish().await;
 }

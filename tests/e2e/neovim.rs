@@ -20,7 +20,7 @@ async fn an_edit_to_an_unsaved_buffer_is_undone_in_one_step() {
     model.reply(Reply::tool("Edit", edit));
     model.reply(Reply::text("Done."));
 
-    let neovim = rigs().join("nvim/bin/nvim");
+    let neovim = rigs().join("nvim/0.11/bin/nvim");
     assert!(neovim.is_file(), "{} is missing: `cargo xtask test` installs it", neovim.display());
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/nvim/unsaved_buffer.lua");
     let mut command = tokio::process::Command::new(neovim);

@@ -57,6 +57,46 @@ async fn a_handler_that_panics_fails_its_request_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_language_feature_that_panics_fails_its_request_alone() {
+    let (client, model, fixture, bomb) = start("//- CLAUDE.md\nx\n").await;
+    let uri = testkit::lsp_client::uri(&fixture.path("CLAUDE.md"));
+    let place = json!({ "line": 0, "character": 0 });
+    let params = json!({
+        "textDocument": { "uri": uri }, "position": place, "range": { "start": place, "end": place },
+        "context": { "diagnostics": [], "includeDeclaration": true, "triggerKind": 1 }, "newName": "x",
+        "options": { "tabSize": 2, "insertSpaces": true }, "files": [],
+    });
+    for method in [
+        "textDocument/hover",
+        "textDocument/completion",
+        "textDocument/definition",
+        "textDocument/references",
+        "textDocument/documentLink",
+        "textDocument/documentSymbol",
+        "textDocument/foldingRange",
+        "textDocument/formatting",
+        "textDocument/prepareRename",
+        "textDocument/rename",
+        "workspace/willRenameFiles",
+        "textDocument/codeLens",
+        "textDocument/codeAction",
+        "textDocument/inlayHint",
+        "textDocument/diagnostic",
+    ] {
+        *bomb.lock().unwrap() = Some(method.to_owned());
+        let error = client.request(method, params.clone()).await.unwrap_err();
+        assert_eq!(error.code, -32603, "{method}: {}", error.message);
+        assert!(bomb.lock().unwrap().is_none(), "{method} was not reached");
+        // There is nothing to rename here, which is another error.
+        if let Err(error) = client.request(method, params.clone()).await {
+            assert_ne!(error.code, -32603, "{method}: {}", error.message);
+        }
+    }
+    client.shutdown().await;
+    model.finish();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_that_panics_fails_its_call_alone() {
     let (client, model, _fixture, bomb) =
         start("//- a.txt\none\n//- .claude/skills/s/SKILL.md\n---\nname: s\ndescription: d\n---\nx\n").await;

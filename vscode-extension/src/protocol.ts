@@ -96,6 +96,27 @@ export interface CancelSessionParams {
   sessionId: string;
 }
 
+/** A text file that the agent changed in this session, and the user has neither kept nor taken back. */
+export interface ChangedFile {
+  /** Absolute. */
+  path: string;
+  state: ChangedState;
+  /** Lines. */
+  added: number;
+  /** Lines. */
+  removed: number;
+}
+
+/** Lines that differ. */
+export interface ChangedHunk {
+  /** For `reverie/changes/resolve`; fits this state of the file only. */
+  id: string;
+  before: LineSpan;
+  after: LineSpan;
+}
+
+export type ChangedState = "created" | "modified" | "deleted";
+
 /** One thing the doctor looked at. */
 export interface Check {
   name: string;
@@ -124,6 +145,12 @@ export interface ClientCapabilities {
   editorDiagnostics?: boolean;
   /** The client answers `reverie/editor/symbols`. */
   editorSymbols?: boolean;
+  /** The client shows by itself that a folder is not trusted (`reverie/trust/get`), and is not asked. */
+  trustView?: boolean;
+  /** The client shows what `reverie/memory/event` and `reverie/dream/progress` tell, with a way to undo it, and needs no `notice` of it. */
+  memoryView?: boolean;
+  /** The client shows `reverie/memory/inline` at its places. */
+  inlineMemory?: boolean;
 }
 
 export type CommandSource = "builtIn" | "user" | "project";
@@ -337,6 +364,19 @@ export interface DreamStatusResult {
   running?: DreamProgressParams;
 }
 
+export interface EarlierMessagesParams {
+  sessionId: string;
+  /** The last message that is wanted: `earlierUuid` of what is shown already. */
+  messageUuid: string;
+}
+
+export interface EarlierMessagesResult {
+  /** Oldest first. Those that the compaction kept are among them, with the ids they have in the later part. */
+  messages: SessionMessage[];
+  /** As in `ResumeSessionResult`. */
+  earlierUuid?: string;
+}
+
 export interface EditorDiagnostic {
   uri: string;
   range: Range;
@@ -465,10 +505,27 @@ export interface KeptFile {
   reason: string;
 }
 
+/** Lines of a text. */
+export interface LineSpan {
+  /** From 0. */
+  start: number;
+  /** How many; 0 where lines were only removed or added. */
+  lines: number;
+}
+
 export type LintMemoryParams = Record<string, never>;
 
 export interface LintMemoryResult {
   findings: MemoryFinding[];
+}
+
+export interface ListChangesParams {
+  sessionId: string;
+}
+
+export interface ListChangesResult {
+  /** In the order of their paths. */
+  files: ChangedFile[];
 }
 
 export type ListCommandsParams = Record<string, never>;
@@ -564,6 +621,10 @@ export interface MemoryChange {
   messageUuid?: string;
   /** A unified diff. */
   diff: string;
+  /** With `contents`: what the file was; absent where there was none. */
+  before?: string;
+  /** With `contents`: what it became; absent where it was deleted. */
+  after?: string;
 }
 
 export interface MemoryEventFile {
@@ -605,6 +666,10 @@ export interface MemoryHistoryParams {
   path?: string;
   /** 50 if absent. */
   limit?: number;
+  /** Only this change. */
+  changeId?: string;
+  /** Whether the whole texts are wanted too. */
+  contents?: boolean;
 }
 
 export interface MemoryHistoryResult {
@@ -619,7 +684,40 @@ export interface MemoryHit {
   snippet: string;
 }
 
+/** What happened to memories, at the places of open documents that they speak of. */
+export interface MemoryInlineParams {
+  kind: MemoryEventKind;
+  by: MemoryActor;
+  places: MemoryPlace[];
+}
+
+export interface MemoryPlace {
+  /** Of an open document, as the client wrote it. */
+  uri: string;
+  range: Range;
+  /** To be shown behind the line for a while. */
+  text: string;
+  /** The memory's; absolute. */
+  path: string;
+  /** For `reverie/memory/undo`, where there is something to take back. */
+  changeId?: string;
+}
+
 export type MemoryScope = "private" | "team" | "agent";
+
+export interface MentionedFile {
+  uri: string;
+  /** Whole lines; absent for all of it. */
+  range?: Range;
+}
+
+/** Two memories that say the same. */
+export interface MergeMemoriesParams {
+  /** Goes; absolute, or relative to the memory directory. */
+  path: string;
+  /** Stays, with what the other said besides. */
+  into: string;
+}
 
 export type MessageKind = "text" | "thinking" | "toolUse" | "toolResult" | "attachment" | "notice";
 
@@ -649,9 +747,18 @@ export interface NewSessionParams {
 
 export interface NewSessionResult {
   sessionId: string;
+  /** What answers in it, as `provider/model`. */
+  model?: string;
+  /** Its permission mode. */
+  mode?: string;
 }
 
 export type NoticeLevel = "info" | "warning" | "error";
+
+export interface OpenMemoriesParams {
+  /** Absolute. Of several, the user chooses one. */
+  paths: string[];
+}
 
 export interface PastCompaction {
   layer: string;
@@ -743,6 +850,21 @@ export interface Range {
   end: Position;
 }
 
+export interface ReadChangeParams {
+  sessionId: string;
+  /** Absolute. */
+  path: string;
+}
+
+export interface ReadChangeResult {
+  /** What the file was before the agent touched it, with what was kept since; absent where there was none. Lines end with a line feed, whatever they end with in the file. */
+  before?: string;
+  /** What it is now, in the editor where it is open; absent where it is gone. */
+  after?: string;
+  /** In their order. */
+  hunks: ChangedHunk[];
+}
+
 export interface ReadMemoryParams {
   /** Absolute, or relative to the memory directory. */
   path: string;
@@ -763,6 +885,14 @@ export interface ReloadInstructionsResult {
   files: InstructionFile[];
 }
 
+/** Something to remember about a place in a file of the workspace. */
+export interface RememberPlaceParams {
+  uri: string;
+  range?: Range;
+  /** What is to be remembered. Without it a memory is begun that names the place, and shown to be written (`window/showDocument`). */
+  text?: string;
+}
+
 export interface RenameSessionParams {
   sessionId: string;
   title: string;
@@ -778,6 +908,16 @@ export interface Repair {
   check: string;
   detail: string;
   success: boolean;
+}
+
+export interface ResolveChangesParams {
+  sessionId: string;
+  /** Absolute; all files if absent. */
+  path?: string;
+  /** One hunk of the file; the whole file if absent. */
+  hunkId?: string;
+  /** Whether it stays; otherwise it is taken back, in the editor where the file is open. */
+  keep: boolean;
 }
 
 export interface ResumeSessionParams {
@@ -798,6 +938,18 @@ export interface ResumeSessionResult {
   repairs: string[];
   /** The ways the conversation went, newest first; empty where there is but one. */
   branches?: Branch[];
+  /** Empty where it has none. */
+  title?: string;
+  /** What answers in it, as `provider/model`. */
+  model?: string;
+  /** Its permission mode. */
+  mode?: string;
+  /** What is to be done, as the agent last wrote it down. */
+  todos?: TodoItem[];
+  /** The last message before a compaction, if the conversation begins with one: for `reverie/session/earlier`. */
+  earlierUuid?: string;
+  /** The turn that runs. What it has said of its present answer is not among the messages. */
+  runningTurnId?: string;
 }
 
 /** How much of a session is brought back. */
@@ -903,6 +1055,20 @@ export interface SessionMessage {
   text: string;
   /** When, in RFC 3339. */
   timestamp: string;
+  /** Of a tool call and of its result: which call. */
+  toolUseId?: string;
+  /** Of a tool call. */
+  tool?: string;
+  /** Of a tool call. */
+  input?: unknown;
+  /** Of a tool's result. */
+  ok?: boolean;
+  /** Of a tool's result: how to show it. */
+  display?: ToolDisplay;
+  /** Of an attachment: the memory that was put beside the prompt. */
+  recalled?: MemoryEventFile;
+  /** Of an attachment: the file or folder that the user mentioned. */
+  mentioned?: MentionedFile;
 }
 
 /** The notes that a session keeps about itself, for compaction. */
@@ -1163,6 +1329,8 @@ export type Update =
     detail: string;
     tokensFreed: number;
     cache: CacheEffect;
+    /** Where the original is, as in the ledger. */
+    original?: string;
   }
   | {
     kind: "retry";
@@ -1191,10 +1359,22 @@ export type Update =
     title: string;
   }
   | {
+    kind: "joined";
+  }
+  | {
+    kind: "configured";
+    model?: string;
+    mode?: string;
+  }
+  | {
     kind: "turnEnd";
     stopReason: StopReason;
     usage: Usage;
     error?: TurnError;
+    /** The prompt that began the turn; absent where it joined another turn, and where nothing was asked. */
+    promptUuid?: string;
+    /** The last message of the turn. */
+    messageUuid?: string;
   };
 
 /** Tokens of one response, or a sum of them. */
@@ -1225,6 +1405,8 @@ export interface ClientRequests {
   "reverie/session/list": { params: ListSessionsParams; result: ListSessionsResult };
   /** Opens a session from its transcript and returns what to show of it. */
   "reverie/session/resume": { params: ResumeSessionParams; result: ResumeSessionResult };
+  /** Returns what was said before a compaction, for views that show it still. */
+  "reverie/session/earlier": { params: EarlierMessagesParams; result: EarlierMessagesResult };
   /** Starts a turn and answers at once; a prompt during a turn joins it at the next round boundary. */
   "reverie/session/prompt": { params: PromptSessionParams; result: PromptSessionResult };
   /** Stops the session's turn and kills what it started; without a turn it does nothing. */
@@ -1237,6 +1419,12 @@ export interface ClientRequests {
   "reverie/session/fork": { params: ForkSessionParams; result: ForkSessionResult };
   /** Takes the conversation, and unless told otherwise the files, back to before a prompt. */
   "reverie/session/rewind": { params: RewindSessionParams; result: RewindSessionResult };
+  /** Lists the files that the agent changed and the user has neither kept nor taken back. */
+  "reverie/changes/list": { params: ListChangesParams; result: ListChangesResult };
+  /** Shows what a file was before the agent changed it, what it is now, and where they differ. */
+  "reverie/changes/read": { params: ReadChangeParams; result: ReadChangeResult };
+  /** Keeps or takes back what the agent changed: a hunk, a file, or all; answers with what is left to look through. */
+  "reverie/changes/resolve": { params: ResolveChangesParams; result: ListChangesResult };
   /** Writes a session down for people or for programs. */
   "reverie/session/export": { params: ExportSessionParams; result: ExportSessionResult };
   /** Searches all that was said in the sessions of the workspace's projects, or of all. */
@@ -1267,6 +1455,12 @@ export interface ClientRequests {
   "reverie/memory/undo": { params: UndoMemoryParams; result: UndoMemoryResult };
   /** Lists what is wrong with what is remembered. */
   "reverie/memory/lint": { params: LintMemoryParams; result: LintMemoryResult };
+  /** Makes one memory of two that say the same. */
+  "reverie/memory/merge": { params: MergeMemoriesParams; result: WriteMemoryResult };
+  /** Remembers something about a place in the code. */
+  "reverie/memory/remember": { params: RememberPlaceParams; result: WriteMemoryResult };
+  /** Shows a memory in the editor (`window/showDocument`); of several, the one that the user chooses. */
+  "reverie/memory/open": { params: OpenMemoriesParams; result: Empty };
   /** Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced. */
   "reverie/instructions/reload": { params: ReloadInstructionsParams; result: ReloadInstructionsResult };
   /** Lists what runs beside the conversation: commands in the background, and what the agent does by itself. */
@@ -1321,6 +1515,8 @@ export interface ServerNotifications {
   "reverie/session/update": { params: SessionUpdateParams };
   /** Tells that something was remembered, recalled, changed or taken back. */
   "reverie/memory/event": { params: MemoryEventParams };
+  /** Tells where in open documents the memories are spoken of to which something happened. */
+  "reverie/memory/inline": { params: MemoryInlineParams };
   /** Tells how a dream goes along, and how it ended. */
   "reverie/dream/progress": { params: DreamProgressParams };
 }

@@ -27,8 +27,8 @@ use crate::{
     shared::Shared,
     store::{self, OpenHere},
     types::{
-        AgentError, Check, ContextReport, Dependencies, InstructionFile, ModelInfo, NewSession, Original,
-        Reach, Resumed, SessionPage, SettingValue, SlashCommand,
+        AgentError, Check, ContextReport, Dependencies, Earlier, InstructionFile, ModelInfo, NewSession,
+        Original, Reach, Resumed, SessionPage, SettingValue, SlashCommand, Standing,
     },
 };
 
@@ -151,13 +151,28 @@ impl Agent {
         if branches.len() < 2 {
             branches.clear();
         }
+        let thread = session.state().thread.clone();
         Ok(Resumed {
             id: session.id.clone(),
             strategy: Strategy::Full,
-            messages: report::shown_messages(&session.state().thread),
+            messages: report::shown_messages(&thread),
             repairs: Vec::new(),
             branches,
+            before: store::before(&thread),
         })
+    }
+
+    /// What was said up to a message that a compaction has left out. Reads the transcript.
+    pub fn earlier(&self, id: &SessionId, last: Uuid) -> Result<Earlier, AgentError> {
+        let thread = store::read(&self.shared, id, Some(last))?.thread;
+        if thread.last().is_none_or(|message| message.uuid != last) {
+            return Err(AgentError::Invalid(format!("there is no message {last} in the session")));
+        }
+        Ok(Earlier { before: store::before(&thread), messages: report::shown_messages(&thread) })
+    }
+
+    pub fn standing(&self, id: &SessionId) -> Result<Standing, AgentError> {
+        Ok(report::standing(&*self.session(id)?))
     }
 
     /// The full text behind a call, a message, or a line of the ledger. May read the transcript.

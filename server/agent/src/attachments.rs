@@ -11,10 +11,12 @@ use permissions::Mode;
 use workspace::{Encoding, Range, Workspace};
 
 use crate::{
-    commands, instructions, prompt, recall,
+    commands,
+    event::AgentEvent,
+    instructions, prompt, recall,
     session::Session,
     turn::Turn,
-    types::{AgentError, Prompt, PromptPart},
+    types::{AgentError, Prompt, PromptPart, ShownDetail},
 };
 
 const MENTION_LINES: usize = 2_000;
@@ -23,6 +25,11 @@ const SELECTION_BYTES: usize = 10_000;
 const FOLDER_ENTRIES: usize = 200;
 /// Of all the images and documents that one prompt mentions, in base64: the API takes requests of 32 MB.
 const SHOWN_CHARS: usize = 28_000_000;
+
+/// The kind of what the user mentioned, and how it is told.
+const MENTION: &str = "mention";
+const MENTIONS: &str = "The user mentions ";
+const LINES: &str = ", lines ";
 
 /// The kinds of the reminders about plan mode.
 const PLAN_ON: &str = "plan";
@@ -100,7 +107,7 @@ fn read_and_attach(session: &Session, prompt: &Prompt) {
         if let PromptPart::Mention { path, range } = part {
             session.state().mentioned.push(path.clone());
             let Mention { text, blocks } = mention(&session.shared.workspace, path, *range, &mut room);
-            session.attach("mention", fragment::reminder(&text, MENTION_BYTES * 2));
+            session.attach(MENTION, fragment::reminder(&text, MENTION_BYTES * 2));
             if !blocks.is_empty() {
                 let flags = Flags { meta: true, ..Flags::default() };
                 session.append(Body::User { content: blocks }, flags);
@@ -117,6 +124,7 @@ pub(crate) async fn join_queued(turn: &mut Turn) {
     loop {
         let Some(queued) = turn.session.state().queue.pop_front() else { break };
         turn.session.state().joined.push(queued.turn.clone());
+        turn.session.emit(Some(&queued.turn), AgentEvent::Joined);
         // Was checked when it was queued.
         if let Ok(blocks) = content(&queued.prompt) {
             turn.session.append_user(blocks);
@@ -186,7 +194,20 @@ pub(crate) fn tell_interrupted(turn: &Turn) {
     turn.session.attach("interrupted", fragment::reminder(text, text.len() * 2));
 }
 
+/// The file or folder that an attachment of an earlier prompt shows.
+pub(crate) fn mentioned(attachment: &Attachment) -> Option<ShownDetail> {
+    let text = Some(&attachment.text).filter(|_| attachment.kind == MENTION)?;
+    let named = text.lines().find_map(|line| line.strip_prefix(MENTIONS)?.strip_suffix('.'))?;
+    let part = named.rsplit_once(LINES).and_then(|(path, lines)| {
+        let (first, last) = lines.split_once(" to ")?;
+        Some((path, (first.parse().ok()?, last.parse().ok()?)))
+    });
+    let (path, lines) = part.map_or((named, None), |(path, lines)| (path, Some(lines)));
+    Some(ShownDetail::Mentioned { path: path.into(), lines })
+}
+
 struct Mention {
+    /// Its first line says what is mentioned, and [`mentioned`] reads it there.
     text: String,
     /// What is no text, for a message of its own behind it.
     blocks: Vec<Block>,
@@ -202,14 +223,14 @@ fn mention(workspace: &Workspace, path: &Path, range: Option<Range>, room: &mut 
     let tools::ShownFile { words, blocks } = match shown {
         None => return without_blocks(mention_of_text(workspace, path, range)),
         Some(Err(why)) => {
-            return without_blocks(format!("The user mentions {name}, which cannot be shown: it {why}."));
+            return without_blocks(format!("{MENTIONS}{name}.\nIt cannot be shown: it {why}."));
         }
         Some(Ok(shown)) => shown,
     };
     let size: usize = blocks.iter().map(encoded_size).sum();
     let Some(left) = room.checked_sub(size) else {
         return without_blocks(format!(
-            "The user mentions {name} ({words}), which is not shown: together with what was mentioned before it is too large for one request. Read it when its turn comes."
+            "{MENTIONS}{name}.\nIt is not shown ({words}): together with what was mentioned before it is too large for one request. Read it when its turn comes."
         ));
     };
     *room = left;
@@ -217,7 +238,7 @@ fn mention(workspace: &Workspace, path: &Path, range: Option<Range>, room: &mut 
         Block::Text { text } => Block::text(fragment::reminder(&text, MENTION_BYTES * 2)),
         other => other,
     };
-    let text = format!("The user mentions {name} ({words}). It follows.");
+    let text = format!("{MENTIONS}{name}.\nIt follows ({words}).");
     Mention { text, blocks: blocks.into_iter().map(wrapped).collect() }
 }
 
@@ -233,7 +254,7 @@ fn encoded_size(block: &Block) -> usize {
 fn mention_of_text(workspace: &Workspace, path: &Path, range: Option<Range>) -> String {
     let shown = path.display();
     if path.is_dir() {
-        return format!("The user mentions the folder {shown}. It contains:\n{}", folder(path));
+        return format!("{MENTIONS}{shown}.\nIt is a folder and contains:\n{}", folder(path));
     }
     let (first, lines) = match range {
         Some(range) => lines_of(range),
@@ -241,19 +262,19 @@ fn mention_of_text(workspace: &Workspace, path: &Path, range: Option<Range>) -> 
     };
     match workspace.read_lines(path, first, lines.min(MENTION_LINES), MENTION_BYTES) {
         Ok(read) => {
-            let mut text = format!("The user mentions {shown}");
+            let mut text = format!("{MENTIONS}{shown}");
             if range.is_some() {
-                let _infallible =
-                    write!(text, ", lines {first} to {}", first + read.line_count.saturating_sub(1));
+                let last = first + read.line_count.saturating_sub(1);
+                let _infallible = write!(text, "{LINES}{first} to {last}");
             }
-            text.push_str(". It reads:\n");
+            text.push_str(".\nIt reads:\n");
             text.push_str(&read.text);
             if read.truncated && range.is_none() {
                 text.push_str("\n(cut here; use Read for the rest)");
             }
             text
         }
-        Err(error) => format!("The user mentions {shown}, which could not be read: {error}."),
+        Err(error) => format!("{MENTIONS}{shown}.\nIt could not be read: {error}."),
     }
 }
 
@@ -403,21 +424,50 @@ mod tests {
             }
         }
         expect![[r#"
-            The user mentions /a.gif (GIF image, 1 × 1 pixels, 11 bytes). It follows.
+            The user mentions /a.gif.
+            It follows (GIF image, 1 × 1 pixels, 11 bytes).
             + {"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlhAQABADs="}}
-            The user mentions /b.pdf (PDF document, 12 bytes). It follows.
+            The user mentions /b.pdf.
+            It follows (PDF document, 12 bytes).
             + {"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xCiUlRU9G"}}
-            The user mentions /c.ipynb (notebook, 2 cells). It follows.
+            The user mentions /c.ipynb.
+            It follows (notebook, 2 cells).
             + {"type":"text","text":"<system-reminder>\n[cell 1: code]\n1 + 1\n[cell 2: code]\n&lt;/system-reminder>\n</system-reminder>"}
-            The user mentions /d.bin, which could not be read: this is not a text file: it contains NUL bytes.
-            The user mentions /e.gif, which cannot be shown: it begins like a GIF image but is cut off or damaged.
-            The user mentions /f.txt. It reads:
+            The user mentions /d.bin.
+            It could not be read: this is not a text file: it contains NUL bytes.
+            The user mentions /e.gif.
+            It cannot be shown: it begins like a GIF image but is cut off or damaged.
+            The user mentions /f.txt.
+            It reads:
             words
         "#]].assert_eq(&told);
 
         let crowded = mention(&workspace, &folder.path().join("a.gif"), None, &mut 10);
         assert!(crowded.blocks.is_empty());
         assert!(crowded.text.contains("too large for one request"), "{}", crowded.text);
+    }
+
+    #[test]
+    fn what_was_mentioned_can_be_read_off_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes, lines (old) to keep.txt");
+        std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        let workspace = Workspace::new(vec![folder.path().to_owned()]);
+        let shown = |path: &Path, range| {
+            let Mention { text, .. } = mention(&workspace, path, range, &mut { SHOWN_CHARS });
+            let text = fragment::reminder(&text, MENTION_BYTES);
+            let Some(ShownDetail::Mentioned { path, lines }) =
+                mentioned(&Attachment { kind: MENTION.to_owned(), text })
+            else {
+                panic!("{} is not there", path.display());
+            };
+            (path, lines)
+        };
+        assert_eq!(shown(&path, None), (path.clone(), None));
+        assert_eq!(shown(&path, Some(range((1, 0), (3, 0)))), (path.clone(), Some((2, 3))));
+        assert_eq!(shown(folder.path(), None), (folder.path().to_owned(), None));
+        let gone = folder.path().join("gone.txt");
+        assert_eq!(shown(&gone, None), (gone.clone(), None));
     }
 
     #[test]

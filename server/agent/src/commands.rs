@@ -235,11 +235,13 @@ impl Spoken {
             }
             BuiltIn::Mode => {
                 session.configure(None, Some(&self.arguments))?;
+                report::tell_standing(session, None);
                 Ok(format!("The permission mode is now {}.", self.arguments))
             }
             BuiltIn::Model if self.arguments.is_empty() => Ok(models(session)),
             BuiltIn::Model => {
                 session.configure(Some(&self.arguments), None)?;
+                report::tell_standing(session, None);
                 Ok(format!("From the next prompt on {} answers.", self.arguments))
             }
             BuiltIn::Memory => memory(session, self.arguments.trim()),

@@ -1,10 +1,13 @@
 //! What a session tells whoever watches it, in order.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use conversation::{SessionId, Usage};
+use conversation::{Message, SessionId, Usage};
 use serde_json::Value;
 use tools::{Display, TodoStatus};
+use uuid::Uuid;
+
+use crate::history::is_prompt;
 
 pub type TurnId = String;
 
@@ -54,6 +57,7 @@ pub enum AgentEvent {
         detail: String,
         tokens_freed: u64,
         cache_kept: bool,
+        original: Option<String>,
     },
     /// A request failed and will be repeated. `discard`: something of its answer was shown, and is void.
     Retry {
@@ -75,6 +79,13 @@ pub enum AgentEvent {
     },
     Title {
         title: String,
+    },
+    /// The prompt of this turn has joined the one that runs.
+    Joined,
+    /// What was said has led to another model or mode.
+    Configured {
+        model: Option<String>,
+        mode: &'static str,
     },
     /// The last event of its turn.
     TurnEnd(TurnEnd),
@@ -108,6 +119,30 @@ pub struct TurnEnd {
     pub usage: Usage,
     /// `(code, message)`; the code is stable.
     pub error: Option<(String, String)>,
+    /// Absent where the turn said nothing of its own.
+    pub said: Option<Said>,
+}
+
+impl TurnEnd {
+    /// Of a turn in which no model was asked.
+    pub(crate) fn unasked(stop: TurnStop) -> Self {
+        Self { stop, usage: Usage::default(), error: None, said: None }
+    }
+}
+
+/// What of a conversation a turn is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub prompt: Uuid,
+    pub last: Uuid,
+}
+
+impl Said {
+    /// Of the turn at the end of a thread.
+    pub(crate) fn of(thread: &[Arc<Message>]) -> Option<Self> {
+        let prompt = thread.iter().rev().find(|message| is_prompt(message))?;
+        Some(Self { prompt: prompt.uuid, last: thread.last()?.uuid })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +174,8 @@ pub enum MemoryEventKind {
     Updated,
     Deleted,
     Undone,
+    /// It names files that are not there any more.
+    Stale,
 }
 
 /// Who did it.

@@ -19,6 +19,9 @@ pub trait Frontend: Send + Sync {
     /// Takes word of what is remembered; never blocks.
     fn memory_event(&self, event: MemoryEvent);
 
+    /// Something in the memory directory is not what it was, be it only the index or a count; never blocks.
+    fn memory_changed(&self) {}
+
     /// Takes word of work that nobody asked for, to be shown with a stop; never blocks.
     fn job(&self, event: JobEvent);
 
@@ -59,6 +62,8 @@ pub struct Offers {
     pub documents: bool,
     pub diagnostics: bool,
     pub symbols: bool,
+    /// Shows by itself whether a folder is trusted, and asks.
+    pub trust: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -4,6 +4,8 @@
 //! workspace. Each change is kept in the transcript, tied to the message after which it happened. Going back to a
 //! message undoes, for each file, all that came after it: the first thing that was there is put back.
 
+pub(crate) mod review;
+
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
@@ -44,6 +46,8 @@ pub(crate) struct History {
     entries: Mutex<Vec<Entry>>,
     /// Commands that go on in the background.
     background: Mutex<Vec<Running>>,
+    /// Held while the user's word on a change is carried out.
+    reviewing: tokio::sync::Mutex<()>,
 }
 
 /// What a call is about to touch, as it was before.
@@ -64,7 +68,14 @@ pub(crate) enum Watched {
 impl History {
     pub fn new(keeper: Keeper, workspace: Workspace, entries: Vec<Entry>) -> Self {
         let Keeper { store, tracker } = keeper;
-        Self { store, tracker, workspace, entries: Mutex::new(entries), background: Mutex::default() }
+        Self {
+            store,
+            tracker,
+            workspace,
+            entries: Mutex::new(entries),
+            background: Mutex::default(),
+            reviewing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// A command may be about to run: copies the workspace while the user still reads the question.
@@ -255,6 +266,7 @@ impl History {
         rewound.kept.extend(left_alone(plan));
         rewound.kept.extend(restored.failures.into_iter().map(|failure| (failure.path, failure.why)));
         rewound.restored.sort();
+        self.look_no_more(session, &rewound.restored);
         Ok(rewound)
     }
 
@@ -382,8 +394,7 @@ impl Place {
             if let Some(index) = thread.iter().position(|known| known.uuid == message) {
                 return Ok(Self { thread, index, since });
             }
-            let boundary = thread.first().filter(|first| first.compaction().is_some());
-            let Some(before) = boundary.and_then(|boundary| boundary.parent) else { break };
+            let Some(before) = store::before(&thread) else { break };
             since.extend(thread);
             thread = store::read(&session.shared, &session.id, Some(before))?.thread;
         }
@@ -475,7 +486,7 @@ fn calls_of(message: &Message) -> Option<HashSet<&str>> {
     Some(ids.collect())
 }
 
-fn text_of(message: &Message) -> String {
+pub(crate) fn text_of(message: &Message) -> String {
     let Body::User { content } = &message.body else { return String::new() };
     let texts = content.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),

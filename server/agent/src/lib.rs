@@ -65,7 +65,10 @@ pub use event::{
 };
 pub use faults::Faults;
 pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion};
-pub use memories::{HistoryEntry, ListedMemories, MemoryHit, UndoneMemories};
+pub use history::review::{ChangeKind, ChangedFile, ChangedHunk, ChangedText, Verdict};
+pub use memories::{
+    HistoryEntry, HistoryQuery, ListedMemories, MemoryHit, MemoryLookup, MemoryReading, UndoneMemories,
+};
 pub use memory::{history::Target as UndoTarget, recall::Decision as RecallDecision};
 pub use settings::{Trust, TrustState};
 pub use tasks::{Task, TaskKind};
@@ -73,8 +76,9 @@ pub use tools::{
     Display, EditorDiagnostic, EditorSymbol, PlanAnswer, Preview, Severity, SymbolQuery, TodoStatus,
 };
 pub use types::{
-    Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, InstructionFile,
-    ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound, SessionNotes, SessionPage,
-    SessionSummary, SettingValue, ShownKind, ShownMessage, ShownRole, SlashCommand, SourceCost,
+    Accepted, AgentError, Check, CheckStatus, CommandSource, ContextReport, Dependencies, Earlier,
+    InstructionFile, ModelInfo, NewSession, Original, Prompt, PromptPart, Reach, Resumed, Rewound,
+    SessionNotes, SessionPage, SessionSummary, SettingValue, ShownDetail, ShownKind, ShownMessage, ShownRole,
+    SlashCommand, SourceCost, Standing,
 };
 pub use wall_clock::WallClock;

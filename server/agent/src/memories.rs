@@ -3,6 +3,8 @@
 //! A change by a tool is looked at before and after, and recorded with who made it and why. Whatever else changes on disk
 //! is the user's: the watcher sees it, or the next look does.
 
+mod deed;
+mod language;
 mod requests;
 mod save;
 mod watch;
@@ -28,7 +30,8 @@ use uuid::Uuid;
 
 pub(crate) use save::{note, save};
 
-pub use requests::{HistoryEntry, ListedMemories, MemoryHit, UndoneMemories};
+pub use language::{MemoryLookup, MemoryReading};
+pub use requests::{HistoryEntry, HistoryQuery, ListedMemories, MemoryHit, UndoneMemories};
 
 use crate::{
     event::{MemoryActor, MemoryEvent, MemoryEventKind, MemoryFile, TurnId},
@@ -36,7 +39,7 @@ use crate::{
     session::Session,
 };
 
-/// What of a file is compared; a memory is never longer.
+/// A memory is never longer, and the history keeps no more: what is, is nobody's to read in part and write back.
 const LARGEST: u64 = 8 << 20;
 
 /// How much of a prompt or a command is quoted as the reason of a change.
@@ -124,7 +127,9 @@ impl Memories {
         };
         let Some(path) = self.relative(path) else { return Watched::Nothing };
         let writing = Arc::clone(&self.writing).read_owned().await;
-        Watched::File { before: self.bytes(&path), path, _writing: writing }
+        // What cannot be kept is not recorded either: who takes it back would be left with nothing.
+        let Ok(before) = self.bytes(&path) else { return Watched::Nothing };
+        Watched::File { before, path, _writing: writing }
     }
 
     /// Records what the call changed, and tells of it.
@@ -139,7 +144,7 @@ impl Memories {
         let recorded = match watched {
             Watched::Nothing => return,
             Watched::File { path, before, _writing } => {
-                let after = self.bytes(&path);
+                let Ok(after) = self.bytes(&path) else { return };
                 if before == after {
                     return;
                 }
@@ -172,6 +177,9 @@ impl Memories {
                 return;
             }
         };
+        if !changes.is_empty() {
+            frontend.memory_changed();
+        }
         let kinds = [MemoryEventKind::Saved, MemoryEventKind::Updated, MemoryEventKind::Deleted];
         for kind in kinds {
             let of_kind: Vec<&Change> =
@@ -220,30 +228,55 @@ impl Memories {
         }
     }
 
-    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+    /// All of a file, or an error with words for the user; `None` if there is no file, or a link or a pipe.
+    fn bytes(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
         use std::io::Read;
-        let (file, _) =
-            markdown::file::open_regular(&self.directory().canonicalize().ok()?.join(path)).ok()?;
+        let opened = self.directory().canonicalize().map(|directory| directory.join(path));
+        let file = match opened.and_then(|path| markdown::file::open_regular(&path)) {
+            Ok((file, _)) => file,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(io::Error::new(error.kind(), format!("{path} cannot be read: {error}")));
+            }
+            Err(_) => return Ok(None),
+        };
         let mut bytes = Vec::new();
-        file.take(LARGEST).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        if file.take(LARGEST + 1).read_to_end(&mut bytes)? as u64 > LARGEST {
+            return Err(too_large(path));
+        }
+        Ok(Some(bytes))
     }
 
-    pub fn count(self: &Arc<Self>, files: &[MemoryFile], how: Use) {
-        self.count_paths(files.iter().filter_map(|file| self.relative(&file.path)).collect(), how);
+    /// Likewise, for whoever writes it back with a change.
+    fn text(&self, path: &str) -> io::Result<Option<String>> {
+        let text = self.bytes(path)?.map(String::from_utf8).transpose();
+        text.map_err(|_error| {
+            let words = format!("{path} is not UTF-8 text, and stays as it is");
+            io::Error::new(io::ErrorKind::InvalidData, words)
+        })
+    }
+
+    pub fn count(self: &Arc<Self>, session: &Session, files: &[MemoryFile], how: Use) {
+        self.count_paths(session, files.iter().filter_map(|file| self.relative(&file.path)).collect(), how);
     }
 
     /// Off the path of whoever asks: it writes a file.
-    pub fn count_paths(self: &Arc<Self>, paths: HashSet<String>, how: Use) {
+    pub fn count_paths(self: &Arc<Self>, session: &Session, paths: HashSet<String>, how: Use) {
         if paths.is_empty() {
             return;
         }
-        let memories = Arc::clone(self);
+        let frontend = Arc::clone(&session.shared.frontend);
+        let (memories, session) = (Arc::clone(self), session.id.to_string());
         tokio::task::spawn_blocking(move || {
             let used: Vec<(String, Use)> = paths.into_iter().map(|path| (path, how)).collect();
-            memories.store.count(&used, Timestamp::now());
+            memories.store.count(&used, Some(&session), Timestamp::now());
+            frontend.memory_changed();
         });
     }
+}
+
+fn too_large(path: &str) -> io::Error {
+    let words = format!("{path} is larger than {} MB, which is no memory, and stays as it is", LARGEST >> 20);
+    io::Error::new(io::ErrorKind::FileTooLarge, words)
 }
 
 fn kind_of(change: &Change) -> MemoryEventKind {

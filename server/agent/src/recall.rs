@@ -4,10 +4,15 @@
 //! then select among the rest; its choice joins at the next round boundary, and is dropped where the turn has ended by
 //! then. Nothing here keeps a request waiting longer than [`FIRST`].
 
-use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use context::fragment;
-use conversation::{Body, Message};
+use conversation::{Attachment, Body, Message};
 use jiff::Timestamp;
 use memory::{
     Memory,
@@ -139,7 +144,7 @@ fn show(session: &Arc<Session>, turn: &TurnId, picked: Vec<Picked>) {
     if files.is_empty() {
         return;
     }
-    memories.count(&files, Use::Recalled);
+    memories.count(session, &files, Use::Recalled);
     session.shared.frontend.memory_event(MemoryEvent {
         kind: MemoryEventKind::Recalled,
         session: Some(session.id.clone()),
@@ -158,7 +163,7 @@ pub(crate) fn count_citations(session: &Arc<Session>, answer: &str) {
         .filter_map(|path| memories.relative(&path))
         .filter(|path| answer.contains(path.as_str()))
         .collect();
-    memories.count_paths(cited, Use::Cited);
+    memories.count_paths(session, cited, Use::Cited);
 }
 
 struct Thinking {
@@ -309,6 +314,12 @@ pub(crate) fn known(session: &Session, memories: &Memories) -> impl Fn(&str) -> 
 /// The paths of recalled memories in the thread: what was compacted or rewound away may come to mind again.
 fn shown_paths(thread: &[Arc<Message>]) -> Vec<String> {
     attached(thread).filter_map(|text| Some(recall::shown_path(text)?.to_owned())).collect()
+}
+
+/// The memory that an attachment shows, if it shows one.
+pub(crate) fn attached_path(attachment: &Attachment) -> Option<PathBuf> {
+    let text = Some(&attachment.text).filter(|_| attachment.kind == KIND)?;
+    recall::shown_path(text).map(PathBuf::from)
 }
 
 /// How much was injected so far, in bytes.

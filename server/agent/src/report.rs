@@ -1,58 +1,118 @@
 //! What views show of a session and of the server: messages, the window's contents, models, settings.
 
-use std::{borrow::Cow, path::Path, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, path::Path, sync::Arc};
 
 use context::{Calibration, Composition, estimate, tokenizer};
 use conversation::{Block, Body, CostState, Message, ModelCost, ResultContent, Usage};
 use model::ModelSpec;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
+    attachments,
     background::notes,
-    meter, recall,
+    event::{AgentEvent, TurnId},
+    history, meter, recall,
     session::Session,
     shared::Shared,
+    tool_call,
+    turns::TITLE_CHARS,
     types::{
-        AgentError, ContextReport, ModelInfo, SettingValue, ShownKind, ShownMessage, ShownRole, SourceCost,
+        AgentError, ContextReport, ModelInfo, SettingValue, ShownDetail, ShownKind, ShownMessage, ShownRole,
+        SourceCost, Standing,
     },
 };
 
 pub(crate) fn shown_messages(thread: &[Arc<Message>]) -> Vec<ShownMessage> {
-    thread.iter().flat_map(|message| shown(message)).collect()
+    let mut calls = HashMap::new();
+    thread.iter().flat_map(|message| shown(message, &mut calls)).collect()
 }
 
-fn shown(message: &Message) -> Vec<ShownMessage> {
-    let show = |role, kind, text| ShownMessage {
+/// `calls` has the calls so far by their ids: how a result is shown depends on them.
+fn shown<'a>(message: &'a Message, calls: &mut HashMap<&'a str, (&'a str, &'a Value)>) -> Vec<ShownMessage> {
+    let show = |role, kind, text, detail| ShownMessage {
         uuid: message.uuid,
         role,
         kind,
         text,
         timestamp: message.timestamp,
+        detail,
     };
     let (role, content) = match &message.body {
         Body::User { content } => (ShownRole::User, content),
         Body::Assistant { content, .. } => (ShownRole::Assistant, content),
-        Body::System { text, .. } => return vec![show(ShownRole::System, ShownKind::Notice, text.clone())],
+        Body::System { text, .. } => {
+            return vec![show(ShownRole::System, ShownKind::Notice, text.clone(), None)];
+        }
         Body::Attachment(attachment) => {
-            return vec![show(ShownRole::User, ShownKind::Attachment, head(&attachment.text))];
+            let recalled = recall::attached_path(attachment).map(|path| ShownDetail::Recalled { path });
+            let detail = recalled.or_else(|| attachments::mentioned(attachment));
+            return vec![show(ShownRole::User, ShownKind::Attachment, head(&attachment.text), detail)];
         }
     };
     let kind_of_text = if message.flags.meta { ShownKind::Attachment } else { ShownKind::Text };
+    // Beside words a picture goes along with them; alone it is what was said.
+    let has_words = content.iter().any(|block| matches!(block, Block::Text { .. }));
+    let kind_of_picture = if has_words { ShownKind::Attachment } else { kind_of_text };
     content
         .iter()
         .map(|block| match block {
-            Block::Text { text } => show(role, kind_of_text, text.clone()),
-            Block::Thinking { thinking, .. } => show(role, ShownKind::Thinking, thinking.clone()),
+            Block::Text { text } => show(role, kind_of_text, text.clone(), None),
+            Block::Thinking { thinking, .. } => show(role, ShownKind::Thinking, thinking.clone(), None),
             Block::RedactedThinking { .. } => {
-                show(role, ShownKind::Thinking, "(hidden by the provider)".to_owned())
+                show(role, ShownKind::Thinking, "(hidden by the provider)".to_owned(), None)
             }
-            Block::ToolUse { name, input, .. } => show(role, ShownKind::ToolUse, format!("{name} {input}")),
-            Block::ToolResult { content, .. } => show(role, ShownKind::ToolResult, result_head(content)),
-            Block::Image { .. } => show(role, ShownKind::Text, "[image]".to_owned()),
-            Block::Document { .. } => show(role, ShownKind::Text, "[document]".to_owned()),
-            Block::Unknown(value) => show(role, ShownKind::Text, value.to_string()),
+            Block::ToolUse { id, name, input } => {
+                calls.insert(id, (name, input));
+                let detail = ShownDetail::Call { id: id.clone(), tool: name.clone(), input: input.clone() };
+                show(role, ShownKind::ToolUse, format!("{name} {input}"), Some(detail))
+            }
+            Block::ToolResult { tool_use_id, content, is_error } => {
+                let text = result_head(content);
+                let (tool, input) = calls.get(tool_use_id.as_str()).copied().unwrap_or(("", &Value::Null));
+                let words = if *is_error { tool_call::to_the_user(&text) } else { text.clone() };
+                let display = tools::past_display(tool, input, !is_error, words);
+                let detail = ShownDetail::Result { id: tool_use_id.clone(), ok: !is_error, display };
+                show(role, ShownKind::ToolResult, text, Some(detail))
+            }
+            Block::Image { .. } => show(role, kind_of_picture, "[image]".to_owned(), None),
+            Block::Document { .. } => show(role, kind_of_picture, "[document]".to_owned(), None),
+            Block::Unknown(value) => show(role, ShownKind::Text, value.to_string(), None),
         })
         .collect()
+}
+
+pub(crate) fn standing(session: &Session) -> Standing {
+    let settings = session.shared.settings(&session.cwd).settings;
+    let (title, wanted, turn) = {
+        let state = session.state();
+        let title = state.title.clone().unwrap_or_else(|| first_words(&state.thread));
+        let rendered = state.rendered.as_ref().map(|rendered| rendered.model.clone());
+        let wanted = state.model_name.clone().or_else(|| session.shared.command_line_model()).or(rendered);
+        (title, wanted, state.turn.clone())
+    };
+    let resolved = session.shared.models(&settings).resolve(wanted.as_deref());
+    Standing {
+        title,
+        model: resolved.ok().map(|(spec, _)| spec.id()),
+        mode: session.mode().as_str(),
+        todos: tool_call::todo_items(session),
+        turn,
+    }
+}
+
+/// What was said in a session has led to another model or mode: whoever shows them has to know.
+pub(crate) fn tell_standing(session: &Session, turn: Option<&TurnId>) {
+    let Standing { model, mode, .. } = standing(session);
+    session.emit(turn, AgentEvent::Configured { model, mode });
+}
+
+/// What stands for the name of a session that was given none.
+fn first_words(thread: &[Arc<Message>]) -> String {
+    let prompt = thread.iter().find(|message| history::is_prompt(message));
+    let text = prompt.map(|message| history::text_of(message)).unwrap_or_default();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(TITLE_CHARS).collect()
 }
 
 /// A view shows the head of a long result; the whole is in the transcript.

@@ -88,6 +88,8 @@ pub(crate) struct State {
     pub notes: Keeping,
     /// Cancels the turn that runs.
     pub running: Option<CancellationToken>,
+    /// The turn that runs; what else keeps the session busy is none.
+    pub turn: Option<TurnId>,
     pub queue: VecDeque<Queued>,
     /// Turns whose prompts joined the running one; they end with it.
     pub joined: Vec<TurnId>,

@@ -119,6 +119,7 @@ pub(crate) fn open(
         id: id.clone(),
         strategy: loaded.strategy,
         messages: report::shown_messages(&loaded.thread),
+        before: before(&loaded.thread),
         repairs,
         branches: if loaded.branches.len() > 1 { loaded.branches } else { Vec::new() },
     };
@@ -212,6 +213,11 @@ fn unreadable(id: &SessionId, error: LoadError) -> AgentError {
 pub(crate) fn read(shared: &Shared, id: &SessionId, branch: Option<Uuid>) -> Result<Loaded, AgentError> {
     let directory = find(shared, id)?;
     conversation::load(&directory, id, Some(Strategy::Full), branch).map_err(|error| unreadable(id, error))
+}
+
+/// The last message that a compaction at the beginning of a thread stands for.
+pub(crate) fn before(thread: &[Arc<Message>]) -> Option<Uuid> {
+    thread.first().filter(|first| first.compaction().is_some()).and_then(|boundary| boundary.parent)
 }
 
 /// Where a session works, as far as the beginning of its transcript says.

@@ -17,10 +17,17 @@ use crate::{
     frontend::{PermissionOption, PermissionQuestion},
     instructions,
     memories::{self, Memories},
+    report,
     session::Session,
     tool_round::Call,
     turn::TurnHandle,
 };
+
+/// What the model is told of a call that the user stopped or did not allow. Views say it to the user, and so in other
+/// words: [`to_the_user`].
+const STOPPED: &str = "the user stopped this call before it finished";
+const DENIED: &str = "the user denied this call; do not try it again in another way without asking";
+const DENIED_SAYING: &str = "the user denied this call and says: ";
 
 /// How long a cancelled tool may take to clean up behind itself.
 const CLEAN_UP: Duration = Duration::from_secs(3);
@@ -36,7 +43,7 @@ impl Outcome {
         let words = words.into();
         Self {
             ok: false,
-            display: Display::Text { text: words.clone() },
+            display: Display::Text { text: to_the_user(&words) },
             content: ResultContent::Text(words),
         }
     }
@@ -54,7 +61,19 @@ impl Outcome {
     }
 
     fn cancelled() -> Self {
-        Self::failed("the user stopped this call before it finished")
+        Self::failed(STOPPED)
+    }
+}
+
+/// Why a call failed, as a view says it.
+pub(crate) fn to_the_user(words: &str) -> String {
+    match words {
+        STOPPED => "You stopped this.".to_owned(),
+        DENIED => "You said no.".to_owned(),
+        _ => match words.strip_prefix(DENIED_SAYING) {
+            Some(message) => format!("You said no: {message}"),
+            None => words.to_owned(),
+        },
     }
 }
 
@@ -225,10 +244,8 @@ async fn ask(handle: &TurnHandle, question: PermissionQuestion) -> Result<(), Ou
             Ok(())
         }
         PermissionOption::Deny => Err(Outcome::failed(match answer.message {
-            Some(message) if !message.trim().is_empty() => {
-                format!("the user denied this call and says: {}", message.trim())
-            }
-            _ => "the user denied this call; do not try it again in another way without asking".to_owned(),
+            Some(message) if !message.trim().is_empty() => format!("{DENIED_SAYING}{}", message.trim()),
+            _ => DENIED.to_owned(),
         })),
     }
 }
@@ -287,6 +304,7 @@ impl AgentHost for Host {
             if let PlanAnswer::Approved { accept_edits } = answer {
                 let mode = if accept_edits { Mode::AcceptEdits } else { Mode::Default };
                 session.set_mode(mode);
+                report::tell_standing(session, Some(&self.turn));
             }
             answer
         })
@@ -305,7 +323,7 @@ impl AgentHost for Host {
     }
 }
 
-fn todo_items(session: &Session) -> Vec<TodoItem> {
+pub(crate) fn todo_items(session: &Session) -> Vec<TodoItem> {
     session
         .todos
         .get()

@@ -78,9 +78,8 @@ impl Turn {
         let opening =
             opening::prepare(&session, Some(&id), &loaded.settings, starting).await.map_err(|error| {
                 TurnEnd {
-                    stop: TurnStop::Error,
-                    usage: Usage::default(),
                     error: Some((error_code(&error).to_owned(), error.to_string())),
+                    ..TurnEnd::unasked(TurnStop::Error)
                 }
             })?;
         // A hint is for whoever has the file open.
@@ -220,11 +219,11 @@ impl Turn {
     }
 
     pub fn end(&self, stop: TurnStop) -> TurnEnd {
-        TurnEnd { stop, usage: self.usage, error: None }
+        TurnEnd { usage: self.usage, ..TurnEnd::unasked(stop) }
     }
 
     pub fn fail(&self, code: &str, message: impl Into<String>) -> TurnEnd {
-        TurnEnd { stop: TurnStop::Error, usage: self.usage, error: Some((code.to_owned(), message.into())) }
+        TurnEnd { error: Some((code.to_owned(), message.into())), ..self.end(TurnStop::Error) }
     }
 }
 
@@ -347,7 +346,8 @@ fn session_rules(session: &Session, mut granted: Vec<Rule>) -> Vec<Rule> {
 /// Once for what a folder would run: the turn goes on without it meanwhile, and what the answer permits comes with the
 /// next one.
 fn ask_for_trust(session: &Arc<Session>, turn: &TurnId, trust: &Trust) {
-    if trust.is_trusted() || trust.items.is_empty() || trust.cannot.is_some() {
+    let shown_anyway = session.shared.frontend.offers().trust;
+    if trust.is_trusted() || trust.items.is_empty() || trust.cannot.is_some() || shown_anyway {
         return;
     }
     let question = trust_question(trust);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use conversation::{Record, SessionId, Usage};
+use conversation::{Record, SessionId};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -16,14 +16,14 @@ use crate::{
     background::{self, Lesson},
     commands::{self, BuiltIn, Spoken},
     compaction::{self, Compact, Compacted, Refusal},
-    event::{AgentEvent, TurnEnd, TurnId, TurnStop},
+    event::{AgentEvent, Said, TurnEnd, TurnId, TurnStop},
     history, memories, query_loop, recall,
     session::{Queued, Session},
     turn::Turn,
     types::{Accepted, AgentError, Prompt, PromptPart, Rewound},
 };
 
-const TITLE_CHARS: usize = 80;
+pub(crate) const TITLE_CHARS: usize = 80;
 
 /// Prompts that wait behind a turn are held in memory, images and all.
 const LONGEST_QUEUE: usize = 32;
@@ -178,15 +178,14 @@ impl Agent {
                         done.layer, done.tokens_before, done.tokens_after
                     );
                     session.emit(Some(&turn), AgentEvent::TextDelta { text });
-                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                    TurnEnd::unasked(TurnStop::EndTurn)
                 }
                 Ok(Err(Refusal::Cancelled)) => {
-                    TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None }
+                    TurnEnd::unasked(TurnStop::Cancelled)
                 }
                 Ok(Err(refusal)) => TurnEnd {
-                    stop: TurnStop::Error,
-                    usage: Usage::default(),
                     error: Some(("compaction".to_owned(), refusal.to_string())),
+                    ..TurnEnd::unasked(TurnStop::Error)
                 },
                 Err(error) => panicked(&session, &error),
             };
@@ -215,7 +214,7 @@ impl Agent {
             let end = match answered.await {
                 Ok(text) => {
                     session.emit(Some(&turn), AgentEvent::TextDelta { text });
-                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                    TurnEnd::unasked(TurnStop::EndTurn)
                 }
                 Err(error) => panicked(&session, &error),
             };
@@ -237,7 +236,7 @@ impl Agent {
             let end = match saving.await {
                 Ok(text) => {
                     session.emit(Some(&turn), AgentEvent::TextDelta { text });
-                    TurnEnd { stop: TurnStop::EndTurn, usage: Usage::default(), error: None }
+                    TurnEnd::unasked(TurnStop::EndTurn)
                 }
                 Err(error) => panicked(&session, &error),
             };
@@ -254,6 +253,7 @@ impl Agent {
         cancel: CancellationToken,
     ) {
         let agent = Arc::clone(self);
+        session.state().turn = Some(turn.clone());
         self.turns.spawn(async move {
             // On a task of its own: a panic ends this turn, with words, and nothing else.
             let running = tokio::spawn(run_turn(Arc::clone(&session), turn.clone(), prompt, cancel));
@@ -280,20 +280,23 @@ impl Agent {
     fn let_go(self: &Arc<Self>, session: &Arc<Session>, ended: Option<(&TurnId, TurnEnd)>) {
         let cancel = CancellationToken::new();
         // Before an end is told: whoever hears of it may prompt at once.
-        let (joined, dropped, next) = {
+        let (joined, dropped, next, said) = {
             let mut state = session.state();
+            let said = Said::of(&state.thread);
             let next = state.queue.pop_front();
             state.running = next.as_ref().map(|_| cancel.clone());
-            (std::mem::take(&mut state.joined), std::mem::take(&mut state.dropped), next)
+            state.turn = None;
+            (std::mem::take(&mut state.joined), std::mem::take(&mut state.dropped), next, said)
         };
         if let Some((turn, end)) = ended {
-            for turn in std::iter::once(turn).chain(&joined) {
+            session.emit(Some(turn), AgentEvent::TurnEnd(TurnEnd { said, ..end.clone() }));
+            for turn in &joined {
                 session.emit(Some(turn), AgentEvent::TurnEnd(end.clone()));
             }
         }
         for turn in dropped {
             session.record(&Record::Dequeued { turn: turn.clone() });
-            let end = TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None };
+            let end = TurnEnd::unasked(TurnStop::Cancelled);
             session.emit(Some(&turn), AgentEvent::TurnEnd(end));
         }
         if let Some(Queued { turn, prompt }) = next {
@@ -334,8 +337,7 @@ fn refused(refusal: Refusal) -> AgentError {
 fn panicked(session: &Session, error: &JoinError) -> TurnEnd {
     tracing::error!(%error, session = %session.id, "a turn panicked");
     let message = "Reverie failed inside; this is a bug, and its log has the details".to_owned();
-    let error = Some(("internal".to_owned(), message));
-    TurnEnd { stop: TurnStop::Error, usage: Usage::default(), error }
+    TurnEnd { error: Some(("internal".to_owned(), message)), ..TurnEnd::unasked(TurnStop::Error) }
 }
 
 async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: CancellationToken) -> TurnEnd {
@@ -354,7 +356,7 @@ async fn run_turn(session: Arc<Session>, id: TurnId, prompt: Prompt, cancel: Can
             end
         }
         Some(Err(end)) => end,
-        None => TurnEnd { stop: TurnStop::Cancelled, usage: Usage::default(), error: None },
+        None => TurnEnd::unasked(TurnStop::Cancelled),
     }
 }
 

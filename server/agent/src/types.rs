@@ -7,11 +7,12 @@ use conversation::{SessionId, Strategy, Usage};
 use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
+use tools::Display;
 use uuid::Uuid;
 use workspace::{Range, Workspace};
 
 use crate::{
-    event::{ContextLevel, TurnId},
+    event::{ContextLevel, TodoItem, TurnId},
     faults::Faults,
     frontend::Frontend,
 };
@@ -188,6 +189,45 @@ pub struct ShownMessage {
     pub kind: ShownKind,
     pub text: String,
     pub timestamp: Timestamp,
+    pub detail: Option<ShownDetail>,
+}
+
+/// What a view needs besides the text.
+#[derive(Clone, Debug)]
+pub enum ShownDetail {
+    Call {
+        id: String,
+        tool: String,
+        input: Value,
+    },
+    Result {
+        id: String,
+        ok: bool,
+        display: Display,
+    },
+    /// A memory that was put beside the prompt.
+    Recalled {
+        path: PathBuf,
+    },
+    /// A file or folder that the user mentioned.
+    Mentioned {
+        path: PathBuf,
+        /// The first and the last, from 1; `None` for all of it.
+        lines: Option<(u32, u32)>,
+    },
+}
+
+/// How a session stands, besides what was said in it.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Empty where it has none.
+    pub title: String,
+    /// `provider/model`; `None` where none can be had.
+    pub model: Option<String>,
+    pub mode: &'static str,
+    pub todos: Vec<TodoItem>,
+    /// The turn that runs.
+    pub turn: Option<TurnId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,6 +255,16 @@ pub struct Resumed {
     pub repairs: Vec<String>,
     /// Empty where the conversation went one way only.
     pub branches: Vec<conversation::Branch>,
+    /// The last message before the compaction that the conversation begins with.
+    pub before: Option<Uuid>,
+}
+
+/// What was said before a compaction.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    pub messages: Vec<ShownMessage>,
+    /// As of a resumed session.
+    pub before: Option<Uuid>,
 }
 
 /// What a rewind did.

@@ -183,8 +183,8 @@ impl Session {
     }
 
     pub fn show_change(&self, turn: Option<&TurnId>, entry: &Entry) {
-        let Entry { layer, detail, tokens_freed, cache_kept, .. } = entry.clone();
-        self.emit(turn, AgentEvent::Context { layer, detail, tokens_freed, cache_kept });
+        let Entry { layer, detail, tokens_freed, cache_kept, original, .. } = entry.clone();
+        self.emit(turn, AgentEvent::Context { layer, detail, tokens_freed, cache_kept, original });
     }
 
     /// A line in the ledger and nothing else.

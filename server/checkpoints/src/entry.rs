@@ -25,16 +25,33 @@ pub struct Entry {
     /// Some of this may be somebody else's work: a rewind leaves it alone unless forced.
     #[serde(default, skip_serializing_if = "is_false")]
     pub uncertain: bool,
+    /// What the user has looked through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviewed: Vec<Reviewed>,
 }
 
 impl Entry {
     /// The contents that must be kept for this entry to be restored.
     pub fn blobs(&self) -> impl Iterator<Item = Blob> + '_ {
-        self.changes.iter().filter_map(|change| match change.before {
-            Some(State::File { blob, .. }) => Some(blob),
-            _ => None,
+        let before = self.changes.iter().filter_map(|change| change.before.as_ref());
+        before.chain(self.reviewed.iter().filter_map(|reviewed| reviewed.rest.as_ref())).filter_map(|state| {
+            match state {
+                State::File { blob, .. } => Some(*blob),
+                State::Symlink { .. } | State::Folder { .. } | State::Unread { .. } => None,
+            }
         })
     }
+}
+
+/// How far the user has come with a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reviewed {
+    #[serde(with = "lossless")]
+    pub path: PathBuf,
+    /// What the file is compared with from now on: what it was, and what was kept of the changes. `None`: nothing is
+    /// left to look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<State>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,7 +161,7 @@ impl Observed {
 
     pub fn into_entry(self, message: impl Into<String>) -> Entry {
         let Self { changes, uncaptured, unnamed, cut: _, uncertain } = self;
-        Entry { message: message.into(), changes, uncaptured, unnamed, uncertain }
+        Entry { message: message.into(), changes, uncaptured, unnamed, uncertain, reviewed: Vec::new() }
     }
 }
 
@@ -225,6 +242,7 @@ mod tests {
             uncaptured: vec![Uncaptured { path: "/w/.env".into(), fate: Fate::Deleted, why: Why::Ignored }],
             unnamed: 0,
             uncertain: false,
+            reviewed: Vec::new(),
         };
         let text = serde_json::to_string_pretty(&entry).unwrap();
         expect![[r#"

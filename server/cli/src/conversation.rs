@@ -239,7 +239,7 @@ impl Conversation {
         if told.session_id != self.session {
             return Ok(None);
         }
-        let Update::TurnEnd { stop_reason, usage, error } = &told.update else {
+        let Update::TurnEnd { stop_reason, usage, error, .. } = &told.update else {
             let interrupts =
                 self.listens && !self.is_running() && matches!(told.update, Update::Notice { .. });
             if interrupts {

@@ -119,7 +119,7 @@ async fn answer(client: &Client, what: Memory, json: bool, terminal: &mut Termin
             return Ok(if lint.findings.is_empty() { exit::DONE } else { exit::FAILED });
         }
         Memory::History { path } => {
-            let params = MemoryHistoryParams { path, limit: None };
+            let params = MemoryHistoryParams { path, ..MemoryHistoryParams::default() };
             let history = client.call::<method::MemoryHistory>(&params).await?;
             for change in &history.changes {
                 if json {
@@ -189,7 +189,7 @@ pub async fn undo(
 
 /// The newest change, or the one that begins so.
 async fn whole_id(client: &Client, start: Option<String>) -> anyhow::Result<String> {
-    let params = MemoryHistoryParams { path: None, limit: Some(1_000) };
+    let params = MemoryHistoryParams { limit: Some(1_000), ..MemoryHistoryParams::default() };
     let history = client.call::<method::MemoryHistory>(&params).await?;
     let Some(start) = start else {
         return match next_back(&history.changes) {

@@ -109,7 +109,7 @@ impl View {
                 terminal.status.detail(text);
             }
             Update::Notice { text, .. } => terminal.warn(text),
-            Update::Context { layer, detail, tokens_freed, cache } => {
+            Update::Context { layer, detail, tokens_freed, cache, .. } => {
                 terminal.aside(&context_line(layer, detail, *tokens_freed, *cache));
                 terminal.status.rest();
                 terminal.status.work(THINKING, Instant::now());
@@ -122,7 +122,7 @@ impl View {
                 self.cost = *cost_usd;
                 self.room = Some((*percent_left, next_step.clone()));
             }
-            Update::Title { .. } => {}
+            Update::Title { .. } | Update::Joined {} | Update::Configured { .. } => {}
             Update::TurnEnd { stop_reason, error, .. } => {
                 terminal.status.rest();
                 terminal.end_answer();

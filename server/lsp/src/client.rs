@@ -4,6 +4,8 @@ use ls_types::{InitializeParams, PositionEncodingKind};
 use serde::Deserialize;
 use workspace::Encoding;
 
+use crate::language::Offered;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
     pub reverie: protocol::ClientCapabilities,
@@ -22,6 +24,7 @@ pub(crate) struct Client {
     pub registers_configuration: bool,
     /// Shows `textDocument/publishDiagnostics`.
     pub shows_diagnostics: bool,
+    pub language: Offered,
 }
 
 impl Client {
@@ -56,6 +59,7 @@ impl Client {
                 .text_document
                 .as_ref()
                 .is_some_and(|text_document| text_document.publish_diagnostics.is_some()),
+            language: Offered::of(params),
         }
     }
 }

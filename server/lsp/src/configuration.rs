@@ -62,6 +62,7 @@ pub(crate) fn take(server: &Server, settings: &Value) {
         // Says what the client is; it is no setting.
         section.remove(NON_INTERACTIVE);
         server.agent().set_editor_settings(Value::Object(section));
+        server.language().settings_changed();
     }
 }
 
@@ -88,6 +89,7 @@ fn pull(server: &Server) {
         let is_latest = server.questions().0.load(Ordering::SeqCst) == question;
         if let Some(section) = sections.get(0).filter(|section| is_latest && section.is_object()) {
             server.agent().set_editor_settings(section.clone());
+            server.language().settings_changed();
         }
     });
 }

@@ -40,8 +40,8 @@ pub(crate) fn update(event: AgentEvent) -> Update {
             cache_hit_rate,
             cost_usd,
         },
-        AgentEvent::Context { layer, detail, tokens_freed, cache_kept } => {
-            Update::Context { layer, detail, tokens_freed, cache: cache_effect(cache_kept) }
+        AgentEvent::Context { layer, detail, tokens_freed, cache_kept, original } => {
+            Update::Context { layer, detail, tokens_freed, cache: cache_effect(cache_kept), original }
         }
         AgentEvent::Retry { attempt, delay, reason, discard } => Update::Retry {
             attempt,
@@ -53,10 +53,14 @@ pub(crate) fn update(event: AgentEvent) -> Update {
         AgentEvent::Todo { items } => Update::Todo { items: items.into_iter().map(todo_item).collect() },
         AgentEvent::Plan { text } => Update::Plan { text },
         AgentEvent::Title { title } => Update::Title { title },
-        AgentEvent::TurnEnd(TurnEnd { stop, usage, error }) => Update::TurnEnd {
+        AgentEvent::Joined => Update::Joined {},
+        AgentEvent::Configured { model, mode } => Update::Configured { model, mode: Some(mode.to_owned()) },
+        AgentEvent::TurnEnd(TurnEnd { stop, usage, error, said }) => Update::TurnEnd {
             stop_reason: stop_reason(stop),
             usage: tokens(&usage),
             error: error.map(|(code, message)| TurnError { code, message }),
+            prompt_uuid: said.map(|said| said.prompt.to_string()),
+            message_uuid: said.map(|said| said.last.to_string()),
         },
     }
 }
@@ -169,7 +173,7 @@ pub(crate) fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn tool_display(display: Display) -> ToolDisplay {
+pub(crate) fn tool_display(display: Display) -> ToolDisplay {
     match display {
         Display::Text { text } => ToolDisplay::Text { text },
         Display::Diff { path, diff } => ToolDisplay::Diff { path: path_text(&path), diff },
@@ -207,7 +211,7 @@ fn notice_level(level: NoticeLevel) -> protocol::NoticeLevel {
     }
 }
 
-fn todo_item(item: agent::TodoItem) -> TodoItem {
+pub(crate) fn todo_item(item: agent::TodoItem) -> TodoItem {
     let status = match item.status {
         agent::TodoStatus::Completed => TodoStatus::Completed,
         agent::TodoStatus::InProgress => TodoStatus::InProgress,
@@ -237,6 +241,7 @@ pub(crate) fn memory_event(event: agent::MemoryEvent) -> protocol::MemoryEventPa
             Kind::Updated => protocol::MemoryEventKind::Updated,
             Kind::Deleted => protocol::MemoryEventKind::Deleted,
             Kind::Undone => protocol::MemoryEventKind::Undone,
+            Kind::Stale => protocol::MemoryEventKind::Stale,
         },
         session_id: event.session.map(|session| session.to_string()),
         turn_id: event.turn,

@@ -8,7 +8,7 @@ mod news;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -31,6 +31,7 @@ use crate::{
     client::Client,
     convert::{self, SessionId},
     documents::OpenDocuments,
+    language::Language,
     outbound::{Asked, Outbound},
 };
 pub(crate) use news::News;
@@ -51,6 +52,8 @@ pub(crate) struct EditorFrontend {
     pub client: Arc<OnceLock<Client>>,
     pub documents: Arc<OpenDocuments>,
     pub news: News,
+    /// It is made with this frontend, so it comes later.
+    pub language: OnceLock<Weak<Language>>,
 }
 
 impl Frontend for EditorFrontend {
@@ -59,9 +62,15 @@ impl Frontend for EditorFrontend {
     }
 
     fn memory_event(&self, event: MemoryEvent) {
-        match serde_json::to_value(convert::memory_event(event)) {
-            Ok(params) => self.outbound.notify(method::MemoryEvent::NAME, params),
-            Err(error) => tracing::error!(%error, "a memory event cannot be written as JSON"),
+        if let Some(language) = self.language() {
+            language.happened(&event);
+        }
+        self.tell_memory_event(event);
+    }
+
+    fn memory_changed(&self) {
+        if let Some(language) = self.language() {
+            language.memories_changed();
         }
     }
 
@@ -195,6 +204,7 @@ impl Frontend for EditorFrontend {
             documents: client.applies_edits,
             diagnostics: client.reverie.editor_diagnostics,
             symbols: client.reverie.editor_symbols,
+            trust: client.reverie.trust_view,
         })
     }
 }
@@ -252,6 +262,18 @@ impl Editor for EditorFrontend {
 }
 
 impl EditorFrontend {
+    /// Tells the client and nobody else.
+    pub(crate) fn tell_memory_event(&self, event: MemoryEvent) {
+        match serde_json::to_value(convert::memory_event(event)) {
+            Ok(params) => self.outbound.notify(method::MemoryEvent::NAME, params),
+            Err(error) => tracing::error!(%error, "a memory event cannot be written as JSON"),
+        }
+    }
+
+    fn language(&self) -> Option<Arc<Language>> {
+        self.language.get().and_then(Weak::upgrade)
+    }
+
     fn client_is(&self, capable: impl Fn(&Client) -> bool) -> bool {
         self.client.get().is_some_and(capable)
     }

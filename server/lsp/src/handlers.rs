@@ -4,11 +4,13 @@
 //! prompt finds the turn. What only reads hands its work to a thread that may block. None runs a turn or waits for the
 //! client.
 
+mod change;
 mod context;
 mod dream;
 mod history;
 mod info;
 pub(crate) mod memory;
+mod place;
 mod session;
 mod task;
 mod trust;
@@ -31,6 +33,9 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.session.resume", ClientRequest::SessionResume),
     ("reverie.session.prompt", ClientRequest::SessionPrompt),
     ("reverie.session.cancel", ClientRequest::SessionCancel),
+    ("reverie.changes.list", ClientRequest::ChangesList),
+    ("reverie.changes.read", ClientRequest::ChangesRead),
+    ("reverie.changes.resolve", ClientRequest::ChangesResolve),
     ("reverie.session.fork", ClientRequest::SessionFork),
     ("reverie.session.rewind", ClientRequest::SessionRewind),
     ("reverie.session.export", ClientRequest::SessionExport),
@@ -40,6 +45,10 @@ pub(crate) const COMMANDS: &[(&str, ClientRequest)] = &[
     ("reverie.trust.get", ClientRequest::TrustGet),
     ("reverie.trust.set", ClientRequest::TrustSet),
     ("reverie.memory.list", ClientRequest::MemoryList),
+    ("reverie.memory.delete", ClientRequest::MemoryDelete),
+    ("reverie.memory.merge", ClientRequest::MemoryMerge),
+    ("reverie.memory.remember", ClientRequest::MemoryRemember),
+    ("reverie.memory.open", ClientRequest::MemoryOpen),
     ("reverie.memory.search", ClientRequest::MemorySearch),
     ("reverie.memory.history", ClientRequest::MemoryHistory),
     ("reverie.memory.undo", ClientRequest::MemoryUndo),
@@ -76,6 +85,9 @@ pub(crate) fn dispatch(
             ClientRequest::SessionResume => {
                 call::<method::SessionResume, _>(params, |p| session::resume(server, p)).await
             }
+            ClientRequest::SessionEarlier => {
+                call::<method::SessionEarlier, _>(params, |p| session::earlier(server, p)).await
+            }
             ClientRequest::SessionPrompt => {
                 call::<method::SessionPrompt, _>(params, |p| session::prompt(server, p)).await
             }
@@ -93,6 +105,15 @@ pub(crate) fn dispatch(
             }
             ClientRequest::SessionRewind => {
                 call::<method::SessionRewind, _>(params, |p| history::rewind(server, p)).await
+            }
+            ClientRequest::ChangesList => {
+                call::<method::ChangesList, _>(params, |p| change::list(server, p)).await
+            }
+            ClientRequest::ChangesRead => {
+                call::<method::ChangesRead, _>(params, |p| change::read(server, p)).await
+            }
+            ClientRequest::ChangesResolve => {
+                call::<method::ChangesResolve, _>(params, |p| change::resolve(server, p)).await
             }
             ClientRequest::SessionExport => {
                 call::<method::SessionExport, _>(params, |p| history::export(server, p)).await
@@ -134,6 +155,15 @@ pub(crate) fn dispatch(
             }
             ClientRequest::MemoryLint => {
                 call::<method::MemoryLint, _>(params, |p| memory::lint(server, p)).await
+            }
+            ClientRequest::MemoryMerge => {
+                call::<method::MemoryMerge, _>(params, |p| place::merge(server, p)).await
+            }
+            ClientRequest::MemoryRemember => {
+                call::<method::MemoryRemember, _>(params, |p| place::remember(server, p)).await
+            }
+            ClientRequest::MemoryOpen => {
+                call::<method::MemoryOpen, _>(params, |p| place::open(server, p)).await
             }
             ClientRequest::InstructionsReload => {
                 call::<method::InstructionsReload, _>(params, |p| memory::reload(server, p)).await

@@ -20,7 +20,7 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use crate::{
     configuration,
     convert::SessionId,
-    documents,
+    documents, language,
     message::{BadMessage, Incoming},
     outbound::Owner,
     server::Server,
@@ -103,6 +103,7 @@ where
         }
         let applied = documents::apply(method, params, self.server.documents(), self.server.workspace());
         settings_watch::observe(&self.server, method, params);
+        language::observe(&self.server, method, params);
         if applied {
             return;
         }
@@ -110,6 +111,7 @@ where
             "initialized" => {
                 configuration::begin(&self.server);
                 settings_watch::begin(&self.server);
+                self.server.language().begin();
             }
             "workspace/didChangeConfiguration" => configuration::changed(&self.server, params),
             "window/workDoneProgress/cancel" => self.cancel_progress(params),
@@ -119,7 +121,7 @@ where
                 // The request's own future resolves; this one is done at once and has nothing to say.
                 drop(self.service.call(request).now_or_never());
             }
-            // But for settings, nothing is kept of files on disk that a change to them would make stale.
+            // Observed above.
             "workspace/didChangeWatchedFiles" => {}
             _ => tracing::debug!(method, "a notification that is not used"),
         }
@@ -214,6 +216,9 @@ fn build(id: &Id, method: &str, params: Option<&RawValue>) -> Result<Request, Er
         Some(mut params) => {
             if method == "initialize" {
                 escape_uris(&mut params);
+            }
+            if let Some(Value::String(text)) = params.pointer_mut("/textDocument/uri") {
+                *text = uri::strict(text);
             }
             request.params(params).finish()
         }

@@ -12,6 +12,7 @@ mod framing;
 mod frontend;
 mod handlers;
 mod ingress;
+mod language;
 mod lifecycle;
 mod message;
 mod outbound;

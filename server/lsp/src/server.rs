@@ -1,14 +1,24 @@
 //! The server's shared state, and its part in LSP's own requests: `initialize`, `shutdown`, `executeCommand`.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use agent::{Agent, Dependencies, Faults};
 use ls_types::{
-    ExecuteCommandOptions, ExecuteCommandParams, FileOperationFilter, FileOperationPattern,
-    FileOperationRegistrationOptions, InitializeParams, InitializeResult, OneOf, PositionEncodingKind,
-    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFileOperationsServerCapabilities,
-    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, CompletionParams, CompletionResponse,
+    DocumentDiagnosticParams, DocumentDiagnosticReportResult, DocumentFormattingParams, DocumentLink,
+    DocumentLinkParams, DocumentSymbolParams, DocumentSymbolResponse, ExecuteCommandOptions,
+    ExecuteCommandParams, FileOperationFilter, FileOperationPattern, FileOperationRegistrationOptions,
+    FoldingRange, FoldingRangeParams, GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverParams,
+    InitializeParams, InitializeResult, InlayHint, InlayHintParams, Location, OneOf, PositionEncodingKind,
+    PrepareRenameResponse, ReferenceParams, RenameFilesParams, RenameParams, SaveOptions, ServerCapabilities,
+    ServerInfo, TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, TextEdit, WorkspaceEdit,
+    WorkspaceFileOperationsServerCapabilities, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
 };
 use protocol::{ClientRequest, ProgressToken};
 use serde_json::{Value, json};
@@ -26,6 +36,7 @@ use crate::{
     documents::OpenDocuments,
     frontend::{EditorFrontend, News},
     handlers,
+    language::{self, Language},
     outbound::Outbound,
     settings_watch::SettingsWatch,
     uri,
@@ -45,6 +56,7 @@ struct Shared {
     cwd: PathBuf,
     questions: Questions,
     settings_watch: SettingsWatch,
+    language: Arc<Language>,
     parent: SetOnce<u32>,
     shut_down: OnceCell<()>,
 }
@@ -57,6 +69,7 @@ impl Server {
             client: Arc::default(),
             documents: Arc::default(),
             news: News::default(),
+            language: OnceLock::new(),
         });
         let workspace = Workspace::new(vec![cwd.clone()]);
         let settings_watch = SettingsWatch::new(environment.clone());
@@ -68,6 +81,17 @@ impl Server {
             faults: faults.clone(),
         });
         frontend.news.of(Arc::downgrade(&agent));
+        let language = Language::new(
+            Arc::clone(&agent),
+            workspace.clone(),
+            Arc::clone(&frontend),
+            settings_watch.environment().clone(),
+            faults.clone(),
+        );
+        if frontend.language.set(Arc::downgrade(&language)).is_err() {
+            tracing::debug!("the frontend has its language features already");
+        }
+        settings_watch.tell(Arc::downgrade(&language));
         Self(Arc::new(Shared {
             agent,
             faults,
@@ -76,6 +100,7 @@ impl Server {
             cwd,
             questions: Questions::default(),
             settings_watch,
+            language,
             parent: SetOnce::new(),
             shut_down: OnceCell::new(),
         }))
@@ -130,6 +155,10 @@ impl Server {
 
     pub(crate) fn settings_watch(&self) -> &SettingsWatch {
         &self.0.settings_watch
+    }
+
+    pub(crate) fn language(&self) -> &Arc<Language> {
+        &self.0.language
     }
 
     /// The process that started us, once `initialize` has named it.
@@ -191,7 +220,7 @@ impl LanguageServer for Server {
             tracing::debug!("a second initialize named another parent");
         }
         Ok(InitializeResult {
-            capabilities: capabilities(client.encoding),
+            capabilities: language::announced(capabilities(client.encoding), client.language),
             server_info: Some(ServerInfo {
                 name: "reverie".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -210,6 +239,78 @@ impl LanguageServer for Server {
         // A client that says `exit` at once should have heard of what was done before.
         self.outbound().flush_all_updates();
         Ok(())
+    }
+
+    async fn hover(&self, params: HoverParams) -> jsonrpc::Result<Option<Hover>> {
+        self.0.language.hover(params).await
+    }
+
+    async fn completion(&self, params: CompletionParams) -> jsonrpc::Result<Option<CompletionResponse>> {
+        self.0.language.completion(params).await
+    }
+
+    async fn goto_definition(
+        &self,
+        params: GotoDefinitionParams,
+    ) -> jsonrpc::Result<Option<GotoDefinitionResponse>> {
+        self.0.language.definition(params).await
+    }
+
+    async fn references(&self, params: ReferenceParams) -> jsonrpc::Result<Option<Vec<Location>>> {
+        self.0.language.references(params).await
+    }
+
+    async fn document_link(&self, params: DocumentLinkParams) -> jsonrpc::Result<Option<Vec<DocumentLink>>> {
+        self.0.language.document_link(params).await
+    }
+
+    async fn document_symbol(
+        &self,
+        params: DocumentSymbolParams,
+    ) -> jsonrpc::Result<Option<DocumentSymbolResponse>> {
+        self.0.language.document_symbol(params).await
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> jsonrpc::Result<Option<Vec<FoldingRange>>> {
+        self.0.language.folding_range(params).await
+    }
+
+    async fn formatting(&self, params: DocumentFormattingParams) -> jsonrpc::Result<Option<Vec<TextEdit>>> {
+        self.0.language.formatting(params).await
+    }
+
+    async fn prepare_rename(
+        &self,
+        params: TextDocumentPositionParams,
+    ) -> jsonrpc::Result<Option<PrepareRenameResponse>> {
+        self.0.language.prepare_rename(params).await
+    }
+
+    async fn rename(&self, params: RenameParams) -> jsonrpc::Result<Option<WorkspaceEdit>> {
+        self.0.language.rename(params).await
+    }
+
+    async fn will_rename_files(&self, params: RenameFilesParams) -> jsonrpc::Result<Option<WorkspaceEdit>> {
+        self.0.language.will_rename_files(params).await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> jsonrpc::Result<Option<Vec<CodeLens>>> {
+        self.0.language.code_lens(params).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> jsonrpc::Result<Option<CodeActionResponse>> {
+        self.0.language.code_action(params).await
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> jsonrpc::Result<Option<Vec<InlayHint>>> {
+        self.0.language.inlay_hint(params).await
+    }
+
+    async fn diagnostic(
+        &self,
+        params: DocumentDiagnosticParams,
+    ) -> jsonrpc::Result<DocumentDiagnosticReportResult> {
+        self.0.language.diagnostic(params).await
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> jsonrpc::Result<Option<Value>> {
@@ -231,6 +332,10 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
     let every_file = FileOperationFilter {
         scheme: Some("file".to_owned()),
         pattern: FileOperationPattern { glob: "**/*".to_owned(), matches: None, options: None },
+    };
+    let every_markdown_file = FileOperationFilter {
+        scheme: Some("file".to_owned()),
+        pattern: FileOperationPattern { glob: "**/*.md".to_owned(), matches: None, options: None },
     };
     ServerCapabilities {
         position_encoding: Some(match encoding {
@@ -254,6 +359,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             }),
             file_operations: Some(WorkspaceFileOperationsServerCapabilities {
                 did_rename: Some(FileOperationRegistrationOptions { filters: vec![every_file] }),
+                will_rename: Some(FileOperationRegistrationOptions { filters: vec![every_markdown_file] }),
                 ..WorkspaceFileOperationsServerCapabilities::default()
             }),
         }),

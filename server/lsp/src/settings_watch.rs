@@ -10,7 +10,7 @@ mod eyes;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use workspace::{Encoding, Workspace};
 
-use crate::{Faults, frontend::EditorFrontend, server::Server, uri};
+use crate::{Faults, frontend::EditorFrontend, language::Language, server::Server, uri};
 use eyes::Eyes;
 
 /// Changes come in flocks: an editor writes a file in several steps.
@@ -37,11 +37,23 @@ pub(crate) struct SettingsWatch {
     environment: Environment,
     changed: Arc<Notify>,
     running: OnceLock<AbortOnDropHandle<()>>,
+    language: OnceLock<Weak<Language>>,
 }
 
 impl SettingsWatch {
     pub(crate) fn new(environment: Environment) -> Self {
-        Self { environment, changed: Arc::default(), running: OnceLock::new() }
+        Self { environment, changed: Arc::default(), running: OnceLock::new(), language: OnceLock::new() }
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Whom to tell that switches may be others.
+    pub(crate) fn tell(&self, language: Weak<Language>) {
+        if self.language.set(language).is_err() {
+            tracing::debug!("somebody is told of settings already");
+        }
     }
 }
 
@@ -57,6 +69,7 @@ pub(crate) fn begin(server: &Server) {
             frontend: Arc::clone(server.frontend()),
             encoding: client.encoding,
             faults: server.faults().clone(),
+            language: watch.language.get().cloned().unwrap_or_default(),
         };
         AbortOnDropHandle::new(tokio::spawn(task.run(Arc::clone(&watch.changed))))
     });
@@ -106,6 +119,7 @@ struct Task {
     frontend: Arc<EditorFrontend>,
     encoding: Encoding,
     faults: Faults,
+    language: Weak<Language>,
 }
 
 /// What the client shows for a file: under which URI, and what.
@@ -134,6 +148,9 @@ impl Task {
                     eyes = back;
                     pause = POLL;
                     this.publish(found, &mut shown);
+                    if let Some(language) = this.language.upgrade() {
+                        language.settings_changed();
+                    }
                 }
                 // Looks again, each time later.
                 Err(error) => {

@@ -41,6 +41,9 @@ async fn initialize_says_what_the_server_can_do() {
                 "reverie.session.resume",
                 "reverie.session.prompt",
                 "reverie.session.cancel",
+                "reverie.changes.list",
+                "reverie.changes.read",
+                "reverie.changes.resolve",
                 "reverie.session.fork",
                 "reverie.session.rewind",
                 "reverie.session.export",
@@ -50,6 +53,10 @@ async fn initialize_says_what_the_server_can_do() {
                 "reverie.trust.get",
                 "reverie.trust.set",
                 "reverie.memory.list",
+                "reverie.memory.delete",
+                "reverie.memory.merge",
+                "reverie.memory.remember",
+                "reverie.memory.open",
                 "reverie.memory.search",
                 "reverie.memory.history",
                 "reverie.memory.undo",
@@ -83,6 +90,16 @@ async fn initialize_says_what_the_server_can_do() {
                       }
                     }
                   ]
+                },
+                "willRename": {
+                  "filters": [
+                    {
+                      "scheme": "file",
+                      "pattern": {
+                        "glob": "**/*.md"
+                      }
+                    }
+                  ]
                 }
               }
             },
@@ -93,12 +110,16 @@ async fn initialize_says_what_the_server_can_do() {
                   "reverie/session/new",
                   "reverie/session/list",
                   "reverie/session/resume",
+                  "reverie/session/earlier",
                   "reverie/session/prompt",
                   "reverie/session/cancel",
                   "reverie/session/delete",
                   "reverie/session/rename",
                   "reverie/session/fork",
                   "reverie/session/rewind",
+                  "reverie/changes/list",
+                  "reverie/changes/read",
+                  "reverie/changes/resolve",
                   "reverie/session/export",
                   "reverie/session/search",
                   "reverie/session/configure",
@@ -114,6 +135,9 @@ async fn initialize_says_what_the_server_can_do() {
                   "reverie/memory/history",
                   "reverie/memory/undo",
                   "reverie/memory/lint",
+                  "reverie/memory/merge",
+                  "reverie/memory/remember",
+                  "reverie/memory/open",
                   "reverie/instructions/reload",
                   "reverie/tasks/list",
                   "reverie/tasks/stop",

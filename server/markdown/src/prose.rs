@@ -1,4 +1,4 @@
-//! What of a Markdown text is prose: not code, not comments; and the links in it.
+//! What of a Markdown text is prose: not code, not comments.
 
 use std::ops::Range;
 
@@ -81,22 +81,6 @@ pub fn without_comments(text: &str) -> String {
     kept
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// The whole link, in bytes.
-    pub range: Range<usize>,
-    pub target: String,
-}
-
-/// The links of the prose, in the order of the text.
-pub fn links(text: &str) -> Vec<Link> {
-    let links = Parser::new(text).into_offset_iter().filter_map(|(event, range)| match event {
-        Event::Start(Tag::Link { dest_url, .. }) => Some(Link { range, target: dest_url.into_string() }),
-        _ => None,
-    });
-    links.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,13 +106,5 @@ mod tests {
         assert_eq!(without_comments("```\n<!-- x -->\n```\n"), "```\n<!-- x -->\n```\n");
         assert_eq!(without_comments("a\n\n<!-- open"), "a\n\n");
         assert_eq!(without_comments("<!-- x --> <!--\ny <!-- z\n-->\nb"), " \nb");
-    }
-
-    #[test]
-    fn links_are_found_where_they_stand() {
-        let found = links("- [A](a.md) — see [b](<b c.md>), `[x](y)`");
-        let targets: Vec<&str> = found.iter().map(|link| link.target.as_str()).collect();
-        assert_eq!(targets, ["a.md", "b c.md"]);
-        assert_eq!(found[0].range, 2..11);
     }
 }

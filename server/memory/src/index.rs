@@ -5,6 +5,9 @@ use std::{borrow::Cow, ops::Range};
 /// The file's name, in the memory directory and in `team/`.
 pub const NAME: &str = "MEMORY.md";
 
+/// Those that are read, by their paths in the memory directory.
+pub const PATHS: [&str; 2] = [NAME, "team/MEMORY.md"];
+
 /// "Loaded up to 200 lines and 25,000 bytes (cut at a line)."
 pub const LINES: usize = 200;
 pub const BYTES: usize = 25_000;
@@ -47,7 +50,9 @@ fn entry(text: &str, line: usize, offset: usize) -> Option<Entry<'_>> {
     let rest = item.strip_prefix("- ").or_else(|| item.strip_prefix("* "))?.trim_start().strip_prefix('[')?;
     let (title, rest) = rest.split_once("](")?;
     let (target, hook) = target_and_hook(rest)?;
-    let hook = hook.trim_start_matches([' ', '—', '–', '-', ':']).trim_end();
+    // One sign stands between them; a second belongs to what is said: `— --no-verify is forbidden`.
+    let hook = hook.trim_start();
+    let hook = hook.strip_prefix(['—', '–', '-', ':']).unwrap_or(hook).trim();
     let start = offset + (target.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     Some(Entry { line, title, target, hook, target_range: start..start + target.len() })
 }
@@ -70,7 +75,10 @@ fn target_and_hook(rest: &str) -> Option<(&str, &str)> {
         character => *character == ')',
     });
     let (at, _) = closing?;
-    Some((rest.get(..at)?, rest.get(at + 1..)?))
+    let target = rest.get(..at)?;
+    // `[A](a.md "what is shown of it")`
+    let titled = target.split_once(' ').filter(|(_, title)| title.trim_start().starts_with(['"', '\'']));
+    Some((titled.map_or(target, |(target, _)| target), rest.get(at + 1..)?))
 }
 
 /// What is loaded of an index, with a line at its end that says which limit was met and what to do.
@@ -121,8 +129,25 @@ pub fn without_target(text: &str, target: &str) -> String {
 
 /// Whether two targets name one file: `./a.md` is `a.md`, and a blank may be written as `%20`.
 pub fn same_target(one: &str, other: &str) -> bool {
-    let plain = |target: &str| target.trim_start_matches("./").replace("%20", " ");
-    plain(one) == plain(other)
+    plain_target(one) == plain_target(other)
+}
+
+/// The one way to write a target that others are compared by.
+pub fn plain_target(target: &str) -> String {
+    target.trim_start_matches("./").replace("%20", " ")
+}
+
+/// How a file is called from a folder, which is empty or ends with a slash.
+pub fn path_from(folder: &str, file: &str) -> String {
+    let (mut base, mut up) = (folder, String::new());
+    loop {
+        if let Some(rest) = file.strip_prefix(base) {
+            return format!("{up}{rest}");
+        }
+        let above = base.trim_end_matches('/').rfind('/').map_or(0, |slash| slash + 1);
+        base = base.get(..above).unwrap_or_default();
+        up.push_str("../");
+    }
 }
 
 #[cfg(test)]
@@ -145,11 +170,26 @@ mod tests {
     }
 
     #[test]
+    fn one_sign_stands_before_a_hook_and_the_next_belongs_to_it() {
+        let text = "- [Flags](f.md) — --no-verify is forbidden\n- [Cold](c.md): -5 °C\n- [None](n.md)\n";
+        let hooks: Vec<_> = entries(text).iter().map(|it| it.hook).collect();
+        assert_eq!(hooks, ["--no-verify is forbidden", "-5 °C", ""]);
+    }
+
+    #[test]
     fn parentheses_that_match_belong_to_the_link() {
         let text = "- [A](notes(2).md) — (a)\n- [B](<b (3.md>) — b\n- [C](c.md) — c)\n- [D](d(.md) — d\n";
         let found = entries(text);
         let shown: Vec<_> = found.iter().map(|it| (it.target, it.hook)).collect();
         assert_eq!(shown, [("notes(2).md", "(a)"), ("b (3.md", "b"), ("c.md", "c)")]);
+    }
+
+    #[test]
+    fn a_title_is_no_part_of_the_file() {
+        let text = "- [A](a.md \"of (a)\") — hook\n- [B](the plan.md)\n";
+        let found = entries(text);
+        let shown: Vec<_> = found.iter().map(|it| (it.target, it.hook)).collect();
+        assert_eq!(shown, [("a.md", "hook"), ("the plan.md", "")]);
     }
 
     #[test]
@@ -176,6 +216,19 @@ mod tests {
             let with = with_entry(before, "- [B](b.md) — b");
             assert!(entries(&with).iter().any(|entry| entry.target == "b.md"));
             assert_eq!(without_target(&with, "./b.md"), before);
+        }
+    }
+
+    #[test]
+    fn a_file_is_called_by_the_shortest_way_to_it() {
+        for (folder, file, expected) in [
+            ("", "a.md", "a.md"),
+            ("team/", "team/a.md", "a.md"),
+            ("team/", "a.md", "../a.md"),
+            ("a/b/", "a/c.md", "../c.md"),
+            ("a/b/", "d/c.md", "../../d/c.md"),
+        ] {
+            assert_eq!(path_from(folder, file), expected, "{folder} {file}");
         }
     }
 }

@@ -18,10 +18,14 @@ mod walk;
 use std::{
     collections::BTreeSet,
     fs,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
-use markdown::{frontmatter::one_line, hidden};
+use markdown::{
+    frontmatter::{self, one_line},
+    hidden,
+};
 use serde::{Deserialize, Serialize};
 use settings::Environment;
 
@@ -121,6 +125,28 @@ impl Piece {
 pub fn label(path: &Path, source: Source) -> String {
     let path = path.to_string_lossy();
     format!("{} ({})", one_line(&hidden::shown(&path)), source.words())
+}
+
+/// `@path` in a file, for whoever shows the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Included {
+    /// With its `@`, in bytes of the text.
+    pub range: Range<usize>,
+    pub target: String,
+    /// Whether or not there is such a file.
+    pub path: PathBuf,
+}
+
+/// What a file includes, each target once.
+pub fn includes(path: &Path, text: &str, home: &Path) -> Vec<Included> {
+    let body = frontmatter::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).body;
+    let begin = text.len() - body.len();
+    let found = include::find(body).into_iter().map(|include| Included {
+        range: begin + include.range.start..begin + include.range.end,
+        path: include::resolve(&include.target, path, home),
+        target: include.target,
+    });
+    found.collect()
 }
 
 /// What the user should know about a file.

@@ -15,6 +15,7 @@ pub mod history;
 pub mod index;
 pub mod instructions;
 pub mod lint;
+pub mod mentions;
 pub mod ranker;
 pub mod recall;
 pub mod rules;

@@ -4,21 +4,25 @@
 //! Looks, never writes. Opens ordinary files of a sane size only; whatever lies in the directory, it comes to an end.
 
 mod dates;
-mod documents;
+pub(crate) mod documents;
 mod duplicates;
 mod front;
-mod indexes;
+pub mod indexes;
 mod references;
 mod texts;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use self::documents::is_conflict_copy;
-use self::documents::{Document, Role};
+pub use self::documents::{Document, Role};
+pub use self::duplicates::Duplicate;
 pub use self::texts::lint_instructions;
+use crate::mentions::Files;
 
 /// The kinds of findings, as editors show them and settings name them.
 pub mod code {
@@ -55,6 +59,8 @@ pub struct Finding {
     pub path: PathBuf,
     /// From 1.
     pub line: usize,
+    /// What is wrong, in bytes of the text; the line, where it is the line as a whole.
+    pub range: Range<usize>,
     /// One of [`code`].
     pub code: &'static str,
     /// For people; never quotes a secret.
@@ -105,20 +111,60 @@ impl fmt::Debug for LintContext<'_> {
 pub fn lint(dir: &Path, context: &LintContext<'_>) -> io::Result<Vec<Finding>> {
     let dir = std::path::absolute(dir)?;
     let (documents, mut findings) = documents::read(&dir, context)?;
-    indexes::lint(&dir, &documents, &mut findings);
-    duplicates::lint(&documents, &mut findings);
-    let mut references = references::Lint::new(&dir, context);
+    let others = Others::of(&documents);
+    let files = Files::new(context.roots.clone());
     for document in &documents {
-        texts::lint(document, context, &mut findings);
-        if document.role == Role::Memory {
-            front::lint(document, &mut findings);
-            dates::lint(document, &mut findings);
-            references.lint(document, &mut findings);
-        }
+        findings.extend(lint_document(&dir, document, &others, &files, context));
     }
     findings
         .sort_by(|one, other| (&one.path, one.line, one.code).cmp(&(&other.path, other.line, other.code)));
     Ok(findings)
+}
+
+/// Every document of the directory, read once; what cannot be read is left out.
+pub fn read(dir: &Path, context: &LintContext<'_>) -> io::Result<Vec<Document>> {
+    documents::read(&std::path::absolute(dir)?, context).map(|(documents, _)| documents)
+}
+
+/// What the findings of one document need to know of the others.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    pub indexes: indexes::Linked,
+    /// From a memory to another that says the same, and how alike they are.
+    pub duplicates: Arc<HashMap<String, Duplicate>>,
+}
+
+impl Others {
+    pub fn of(documents: &[Document]) -> Self {
+        Self { indexes: indexes::Linked::of(documents), duplicates: Arc::new(duplicates::find(documents)) }
+    }
+}
+
+/// The findings of one document, which need not be on disk as it is here, in the order of the text.
+pub fn lint_document(
+    dir: &Path,
+    document: &Document,
+    others: &Others,
+    files: &Files,
+    context: &LintContext<'_>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    texts::lint(document, context, &mut findings);
+    match document.role {
+        Role::Index => indexes::lint(dir, document, &others.indexes, &mut findings),
+        Role::Log => {}
+        Role::Memory => {
+            indexes::lint_orphan(dir, document, &others.indexes, &mut findings);
+            if let Some(duplicate) = others.duplicates.get(&document.relative) {
+                findings.push(duplicate.finding(document));
+            }
+            front::lint(document, &mut findings);
+            dates::lint(document, &mut findings);
+            references::lint(dir, document, files, context, &mut findings);
+        }
+    }
+    findings.sort_by(|one, other| (one.line, one.code).cmp(&(other.line, other.code)));
+    findings
 }
 
 impl Fix {
@@ -139,8 +185,18 @@ impl Fix {
 }
 
 impl Document {
+    /// About a line, from 1, as a whole.
     fn finding(&self, line: usize, code: &'static str, message: impl Into<String>) -> Finding {
-        Finding { path: self.path.clone(), line, code, message: message.into(), fix: None }
+        let whole = self.line_range(line);
+        let text = self.text.get(whole.clone()).unwrap_or_default();
+        let start = whole.start + text.len() - text.trim_start().len();
+        let range = start..start.max(whole.start + text.trim_end().len());
+        Finding { path: self.path.clone(), line, range, code, message: message.into(), fix: None }
+    }
+
+    fn finding_at(&self, range: Range<usize>, code: &'static str, message: impl Into<String>) -> Finding {
+        let line = self.line_at(range.start);
+        Finding { path: self.path.clone(), line, range, code, message: message.into(), fix: None }
     }
 
     fn fix(&self, title: &str, range: Range<usize>, replacement: impl Into<String>) -> Option<Fix> {

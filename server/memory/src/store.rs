@@ -101,6 +101,11 @@ impl Store {
         self.state().files.values().map(|(_, memory)| memory.clone()).collect()
     }
 
+    /// The memory at a path, relative to the directory, as it was at the last look.
+    pub fn memory(&self, path: &str) -> Option<Memory> {
+        self.state().files.get(path).map(|(_, memory)| memory.clone())
+    }
+
     /// The memories that have to do with a text, best first, among all there are.
     pub fn rank(&self, text: &str, limit: usize, now: Timestamp) -> Ranked {
         self.rank_until(text, limit, now, None)
@@ -131,12 +136,13 @@ impl Store {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Notes that memories were recalled or cited. Counts are worth a little in ranking, so a lost one is no harm.
-    pub fn count(&self, used: &[(String, Use)], now: Timestamp) {
+    /// Notes that memories were recalled or cited, and by which session. Counts are worth a little in ranking, so a lost
+    /// one is no harm.
+    pub fn count(&self, used: &[(String, Use)], session: Option<&str>, now: Timestamp) {
         if used.is_empty() {
             return;
         }
-        if let Err(error) = usage::add(&self.directory, used, now) {
+        if let Err(error) = usage::add(&self.directory, used, session, now) {
             tracing::debug!(%error, "uses of memories were not counted");
         }
         // The counts are part of what is ranked.
@@ -255,7 +261,7 @@ fn read_one(directory: &Path, found: &Found, counts: &BTreeMap<String, Counts>) 
     let topic = Topic::parse(&text);
     let stem = found.path.rsplit('/').next().unwrap_or(&found.path);
     let stem = stem.get(..stem.len().saturating_sub(3)).unwrap_or(stem);
-    let counts = counts.get(&found.path).copied().unwrap_or_default();
+    let counts = counts.get(&found.path).cloned().unwrap_or_default();
     let memory = Memory {
         path: found.path.clone(),
         name: topic.name.clone().unwrap_or_else(|| stem.to_owned()),
@@ -264,7 +270,7 @@ fn read_one(directory: &Path, found: &Found, counts: &BTreeMap<String, Counts>) 
         modified: timestamp(found.stamp.modified),
         bytes: found.stamp.bytes,
         source: topic.source.clone(),
-        counts,
+        counts: counts.clone(),
     };
     let document = Document {
         id: found.path.clone(),

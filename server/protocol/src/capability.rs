@@ -25,6 +25,13 @@ pub struct ClientCapabilities {
     pub editor_diagnostics: bool,
     /// The client answers `reverie/editor/symbols`.
     pub editor_symbols: bool,
+    /// The client shows by itself that a folder is not trusted (`reverie/trust/get`), and is not asked.
+    pub trust_view: bool,
+    /// The client shows what `reverie/memory/event` and `reverie/dream/progress` tell, with a way to undo it, and needs no
+    /// `notice` of it.
+    pub memory_view: bool,
+    /// The client shows `reverie/memory/inline` at its places.
+    pub inline_memory: bool,
 }
 
 /// What the server offers, in `capabilities.experimental.reverie` of its `initialize` result.

@@ -6,6 +6,7 @@
 
 pub mod ask;
 pub mod capability;
+pub mod change;
 pub mod context;
 pub mod dream;
 pub mod editor;
@@ -25,6 +26,10 @@ pub use ask::{
     PermissionChoice, PermissionOption, PermissionPreview, SaveDocumentParams, SaveDocumentResult,
 };
 pub use capability::{ClientCapabilities, ServerCapabilities, VERSION};
+pub use change::{
+    ChangedFile, ChangedHunk, ChangedState, LineSpan, ListChangesParams, ListChangesResult, ReadChangeParams,
+    ReadChangeResult, ResolveChangesParams,
+};
 pub use context::{
     CacheEffect, CompactMode, CompactSessionParams, CompactSessionResult, CompactTrigger, Compactions,
     ContextChange, ContextLayoutParams, ContextLayoutResult, ContextLevel, ContextOriginalParams,
@@ -55,9 +60,10 @@ pub use memory::{
     DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, InstructionFile, LintMemoryParams,
     LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor, MemoryCandidate,
     MemoryChange, MemoryEventFile, MemoryEventKind, MemoryEventParams, MemoryFinding, MemoryHistoryParams,
-    MemoryHistoryResult, MemoryHit, MemoryScope, ReadMemoryParams, ReadMemoryResult, RecallDecision,
-    ReloadInstructionsParams, ReloadInstructionsResult, SearchMemoryParams, SearchMemoryResult,
-    UndoMemoryParams, UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
+    MemoryHistoryResult, MemoryHit, MemoryInlineParams, MemoryPlace, MemoryScope, MergeMemoriesParams,
+    OpenMemoriesParams, ReadMemoryParams, ReadMemoryResult, RecallDecision, ReloadInstructionsParams,
+    ReloadInstructionsResult, RememberPlaceParams, SearchMemoryParams, SearchMemoryResult, UndoMemoryParams,
+    UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
 };
 pub use method::{
     ClientRequest, Direction, METHODS, Method, Notification, Request, ServerNotification, ServerRequest,
@@ -65,10 +71,11 @@ pub use method::{
 };
 pub use position::{Position, Range};
 pub use session::{
-    CancelSessionParams, DeleteSessionParams, EditorState, Empty, ListSessionsParams, ListSessionsResult,
-    MessageKind, MessageRole, NewSessionParams, NewSessionResult, ProgressToken, PromptPart,
-    PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
-    ResumeStrategy, SessionMessage, SessionSummary,
+    CancelSessionParams, DeleteSessionParams, EarlierMessagesParams, EarlierMessagesResult, EditorState,
+    Empty, ListSessionsParams, ListSessionsResult, MentionedFile, MessageKind, MessageRole, NewSessionParams,
+    NewSessionResult, ProgressToken, PromptPart, PromptSessionParams, PromptSessionResult,
+    RenameSessionParams, ResumeSessionParams, ResumeSessionResult, ResumeStrategy, SessionMessage,
+    SessionSummary,
 };
 pub use task::{
     Background, BackgroundAccount, BackgroundKind, Gate, ListTasksParams, ListTasksResult, StopTaskParams,

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::position::Range;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListMemoriesParams {}
 
@@ -135,6 +137,7 @@ pub enum RecallDecision {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct MemoryHistoryParams {
     /// Of one file; absolute, or relative to the memory directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,6 +145,12 @@ pub struct MemoryHistoryParams {
     /// 50 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// Only this change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_id: Option<String>,
+    /// Whether the whole texts are wanted too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contents: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +176,12 @@ pub struct MemoryChange {
     pub message_uuid: Option<String>,
     /// A unified diff.
     pub diff: String,
+    /// With `contents`: what the file was; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// With `contents`: what it became; absent where it was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -286,4 +301,54 @@ pub struct InstructionFile {
     pub memory_type: String,
     /// `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`.
     pub load_reason: String,
+}
+
+/// Two memories that say the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MergeMemoriesParams {
+    /// Goes; absolute, or relative to the memory directory.
+    pub path: String,
+    /// Stays, with what the other said besides.
+    pub into: String,
+}
+
+/// Something to remember about a place in a file of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RememberPlaceParams {
+    pub uri: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
+    /// What is to be remembered. Without it a memory is begun that names the place, and shown to be written
+    /// (`window/showDocument`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenMemoriesParams {
+    /// Absolute. Of several, the user chooses one.
+    pub paths: Vec<String>,
+}
+
+/// What happened to memories, at the places of open documents that they speak of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryInlineParams {
+    pub kind: MemoryEventKind,
+    pub by: MemoryActor,
+    pub places: Vec<MemoryPlace>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryPlace {
+    /// Of an open document, as the client wrote it.
+    pub uri: String,
+    pub range: Range,
+    /// To be shown behind the line for a while.
+    pub text: String,
+    /// The memory's; absolute.
+    pub path: String,
+    /// For `reverie/memory/undo`, where there is something to take back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_id: Option<String>,
 }

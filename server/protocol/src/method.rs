@@ -11,6 +11,9 @@ use crate::{
         AskPermissionParams, AskPermissionResult, AskPlanParams, AskPlanResult, AskUserParams, AskUserResult,
         SaveDocumentParams, SaveDocumentResult,
     },
+    change::{
+        ListChangesParams, ListChangesResult, ReadChangeParams, ReadChangeResult, ResolveChangesParams,
+    },
     context::{
         CompactSessionParams, CompactSessionResult, ContextLayoutParams, ContextLayoutResult,
         ContextOriginalParams, ContextOriginalResult, ContextReportParams, ContextReportResult,
@@ -34,14 +37,14 @@ use crate::{
     memory::{
         DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, LintMemoryParams, LintMemoryResult,
         ListMemoriesParams, ListMemoriesResult, MemoryEventParams, MemoryHistoryParams, MemoryHistoryResult,
-        ReadMemoryParams, ReadMemoryResult, ReloadInstructionsParams, ReloadInstructionsResult,
-        SearchMemoryParams, SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams,
-        WriteMemoryResult,
+        MemoryInlineParams, MergeMemoriesParams, OpenMemoriesParams, ReadMemoryParams, ReadMemoryResult,
+        ReloadInstructionsParams, ReloadInstructionsResult, RememberPlaceParams, SearchMemoryParams,
+        SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
     },
     session::{
-        CancelSessionParams, DeleteSessionParams, Empty, ListSessionsParams, ListSessionsResult,
-        NewSessionParams, NewSessionResult, PromptSessionParams, PromptSessionResult, RenameSessionParams,
-        ResumeSessionParams, ResumeSessionResult,
+        CancelSessionParams, DeleteSessionParams, EarlierMessagesParams, EarlierMessagesResult, Empty,
+        ListSessionsParams, ListSessionsResult, NewSessionParams, NewSessionResult, PromptSessionParams,
+        PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
     },
     task::{ListTasksParams, ListTasksResult, StopTaskParams},
     trust::{GetTrustParams, SetTrustParams, TrustResult},
@@ -254,6 +257,12 @@ methods! {
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full"}"#
             => r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "strategy": "full", "messages": [{"uuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "user", "kind": "text", "text": "Why does the parser stop at a BOM?", "timestamp": "2026-03-01T09:29:12Z"}], "repairs": ["cut off a torn last line"], "branches": []}"#;
 
+        /// Returns what was said before a compaction, for views that show it still.
+        SessionEarlier = "reverie/session/earlier": EarlierMessagesParams => EarlierMessagesResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60"}"#
+            => r#"{"messages": [{"uuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "role": "user", "kind": "text", "text": "Why does the parser stop at a BOM?", "timestamp": "2026-03-01T09:29:12Z"}]}"#;
+
         /// Starts a turn and answers at once; a prompt during a turn joins it at the next round boundary.
         SessionPrompt = "reverie/session/prompt": PromptSessionParams => PromptSessionResult,
         errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
@@ -286,6 +295,24 @@ methods! {
         errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
         example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "messageUuid": "0d3b6c1e-8a57-4f0e-9d4e-2b1c7a9e5f60", "restoreFiles": true}"#
             => r#"{"restored": ["/home/ada/engine/src/parser.rs"], "kept": [{"path": "/home/ada/engine/notes.md", "reason": "it was changed since by somebody else"}], "prompt": "Why does the parser stop at a BOM?"}"#;
+
+        /// Lists the files that the agent changed and the user has neither kept nor taken back.
+        ChangesList = "reverie/changes/list": ListChangesParams => ListChangesResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51"}"#
+            => r#"{"files": [{"path": "/home/ada/engine/src/parser.rs", "state": "modified", "added": 3, "removed": 1}]}"#;
+
+        /// Shows what a file was before the agent changed it, what it is now, and where they differ.
+        ChangesRead = "reverie/changes/read": ReadChangeParams => ReadChangeResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "path": "/home/ada/engine/src/parser.rs"}"#
+            => r#"{"before": "fn open() {}\n", "after": "fn open() { skip() }\n", "hunks": [{"id": "9f2c41d07a3e5b18", "before": {"start": 0, "lines": 1}, "after": {"start": 0, "lines": 1}}]}"#;
+
+        /// Keeps or takes back what the agent changed: a hunk, a file, or all; answers with what is left to look through.
+        ChangesResolve = "reverie/changes/resolve": ResolveChangesParams => ListChangesResult,
+        errors [UNKNOWN_SESSION, INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "path": "/home/ada/engine/src/parser.rs", "hunkId": "9f2c41d07a3e5b18", "keep": false}"#
+            => r#"{"files": []}"#;
 
         /// Writes a session down for people or for programs.
         SessionExport = "reverie/session/export": ExportSessionParams => ExportSessionResult,
@@ -373,6 +400,23 @@ methods! {
         errors [UNAVAILABLE],
         example r#"{}"#
             => r#"{"findings": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/MEMORY.md", "line": 3, "code": "dead-link", "message": "there is no old.md", "fix": "remove the line"}]}"#;
+
+        /// Makes one memory of two that say the same.
+        MemoryMerge = "reverie/memory/merge": MergeMemoriesParams => WriteMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"path": "deploys-2.md", "into": "deploys.md"}"#
+            => r#"{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"}"#;
+
+        /// Remembers something about a place in the code.
+        MemoryRemember = "reverie/memory/remember": RememberPlaceParams => WriteMemoryResult,
+        errors [INVALID_PARAMS, UNAVAILABLE],
+        example r#"{"uri": "file:///home/ada/engine/src/parser.rs", "range": {"start": {"line": 4, "character": 3}, "end": {"line": 4, "character": 3}}, "text": "Never skip the byte order mark here"}"#
+            => r#"{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/never-skip-byte-order-mark.md"}"#;
+
+        /// Shows a memory in the editor (`window/showDocument`); of several, the one that the user chooses.
+        MemoryOpen = "reverie/memory/open": OpenMemoriesParams => Empty,
+        errors [INVALID_PARAMS],
+        example r#"{"paths": ["/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"]}"# => r#"{}"#;
 
         /// Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced.
         InstructionsReload = "reverie/instructions/reload": ReloadInstructionsParams => ReloadInstructionsResult,
@@ -498,6 +542,10 @@ methods! {
         /// Tells that something was remembered, recalled, changed or taken back.
         MemoryEvent = "reverie/memory/event": MemoryEventParams,
         example r#"{"kind": "saved", "sessionId": "7a3c0f7e-3f8e-4c39-9c1d-0a4f2f6b9a51", "turnId": "turn-1", "by": "model", "files": [{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md", "name": "Deploys", "type": "project", "reason": "you asked to remember it", "changeId": "0193"}]}"#;
+
+        /// Tells where in open documents the memories are spoken of to which something happened.
+        MemoryInline = "reverie/memory/inline": MemoryInlineParams,
+        example r#"{"kind": "updated", "by": "dream", "places": [{"uri": "file:///home/ada/engine/src/parser.rs", "range": {"start": {"line": 4, "character": 3}, "end": {"line": 4, "character": 8}}, "text": "◆ Updated by a dream: Parser rules", "path": "/home/ada/.claude/projects/-home-ada-engine/memory/parser.md", "changeId": "0193"}]}"#;
 
         /// Tells how a dream goes along, and how it ended.
         DreamProgress = "reverie/dream/progress": DreamProgressParams,

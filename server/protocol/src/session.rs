@@ -2,8 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::{history::Branch, position::Range};
+use crate::{
+    history::Branch,
+    memory::MemoryEventFile,
+    position::Range,
+    update::{TodoItem, ToolDisplay},
+};
 
 /// An object without fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +35,12 @@ pub struct NewSessionParams {
 #[serde(rename_all = "camelCase")]
 pub struct NewSessionResult {
     pub session_id: String,
+    /// What answers in it, as `provider/model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its permission mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +132,42 @@ pub struct ResumeSessionResult {
     /// The ways the conversation went, newest first; empty where there is but one.
     #[serde(default)]
     pub branches: Vec<Branch>,
+    /// Empty where it has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What answers in it, as `provider/model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its permission mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// What is to be done, as the agent last wrote it down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<TodoItem>,
+    /// The last message before a compaction, if the conversation begins with one: for `reverie/session/earlier`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_uuid: Option<String>,
+    /// The turn that runs. What it has said of its present answer is not among the messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_turn_id: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierMessagesParams {
+    pub session_id: String,
+    /// The last message that is wanted: `earlierUuid` of what is shown already.
+    pub message_uuid: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierMessagesResult {
+    /// Oldest first. Those that the compaction kept are among them, with the ids they have in the later part.
+    pub messages: Vec<SessionMessage>,
+    /// As in `ResumeSessionResult`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_uuid: Option<String>,
 }
 
 /// One piece of a resumed conversation.
@@ -132,6 +180,36 @@ pub struct SessionMessage {
     pub text: String,
     /// When, in RFC 3339.
     pub timestamp: String,
+    /// Of a tool call and of its result: which call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    /// Of a tool call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Of a tool call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    /// Of a tool's result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// Of a tool's result: how to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<ToolDisplay>,
+    /// Of an attachment: the memory that was put beside the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<MemoryEventFile>,
+    /// Of an attachment: the file or folder that the user mentioned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mentioned: Option<MentionedFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MentionedFile {
+    pub uri: String,
+    /// Whole lines; absent for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

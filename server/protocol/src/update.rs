@@ -49,7 +49,15 @@ pub enum Update {
         cost_usd: f64,
     },
     /// A layer changed the context.
-    Context { layer: String, detail: String, tokens_freed: u64, cache: CacheEffect },
+    Context {
+        layer: String,
+        detail: String,
+        tokens_freed: u64,
+        cache: CacheEffect,
+        /// Where the original is, as in the ledger.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        original: Option<String>,
+    },
     /// A request failed and is repeated after a pause.
     Retry {
         /// Counts from 1.
@@ -69,11 +77,26 @@ pub enum Update {
     /// The session has a new title.
     Title { title: String },
     /// The last update of its turn.
+    /// The prompt of this turn waited, and has joined the turn that runs.
+    Joined {},
+    /// The conversation itself has led to another model or mode: by an approved plan, or a command.
+    Configured {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<String>,
+    },
     TurnEnd {
         stop_reason: StopReason,
         usage: Usage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<TurnError>,
+        /// The prompt that began the turn; absent where it joined another turn, and where nothing was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt_uuid: Option<String>,
+        /// The last message of the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_uuid: Option<String>,
     },
 }
 

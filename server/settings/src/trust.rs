@@ -86,6 +86,9 @@ impl TrustItem {
     }
 }
 
+/// Says that the editor itself does not trust what it has open: then no folder is trusted, whatever was said before.
+const RESTRICTED: &str = "REVERIE_RESTRICTED";
+
 /// What the user has said about the folder, checked against what is in it now.
 pub fn state(environment: &Environment, folder: &Path) -> Trust {
     load::trust_of(environment, folder)
@@ -220,6 +223,9 @@ fn inherit(store: &Store, checkout: &Checkout, trust: &mut Trust) {
 
 /// Too much would come along.
 fn never(environment: &Environment, folder: &Path, seen: &mut Seen) -> Option<String> {
+    if environment.switch(RESTRICTED) == Some(true) {
+        return Some("the editor is in its restricted mode; trust the workspace there first".to_owned());
+    }
     let home = seen.canonical(environment.home());
     let config_home = seen.canonical(&directories::config_home(environment));
     let why = if folder.parent().is_none() {

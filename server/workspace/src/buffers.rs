@@ -46,19 +46,11 @@ pub(crate) struct Document {
     pub(crate) saved: Arc<Notify>,
     awaited: Vec<Awaited>,
 }
-
-/// That an awaited text has arrived.
-#[derive(Debug)]
-pub(crate) struct Arrival {
-    pub(crate) version: i32,
-    pub(crate) fingerprint: Fingerprint,
-}
-
 struct Awaited {
     view: String,
     /// The final newline is all that is to change, so it has to.
     only_newline: bool,
-    arrived: oneshot::Sender<Arrival>,
+    arrived: oneshot::Sender<Fingerprint>,
 }
 
 #[derive(Default)]
@@ -139,7 +131,8 @@ impl Documents {
     /// Takes note of a save; `text` is what the client says it saved.
     pub(crate) fn save(&mut self, path: &Path, text: Option<&str>) {
         let Some(document) = self.0.get_mut(path) else {
-            tracing::warn!(path = %path.display(), "a document was saved that is not open");
+            // Some editors tell of saves of what they have never opened for us: their own settings.
+            tracing::debug!(path = %path.display(), "a document was saved that is not open");
             return;
         };
         if let Some(text) = text.filter(|text| document.rope != **text) {
@@ -179,7 +172,7 @@ impl Documents {
         path: &Path,
         version: i32,
         view: String,
-    ) -> Option<oneshot::Receiver<Arrival>> {
+    ) -> Option<oneshot::Receiver<Fingerprint>> {
         let document = self.0.get_mut(path).filter(|document| document.version == version)?;
         let (arrived, receiver) = oneshot::channel();
         document.awaited.retain(|awaited| !awaited.arrived.is_closed());
@@ -229,7 +222,7 @@ impl Document {
         for awaited in arrived {
             let text = self.rope.to_string();
             let fingerprint = Fingerprint::of_buffer(&format::view_of_buffer(&text));
-            if awaited.arrived.send(Arrival { version: self.version, fingerprint }).is_err() {
+            if awaited.arrived.send(fingerprint).is_err() {
                 tracing::debug!("nobody waits for the text any more");
             }
         }

@@ -75,6 +75,11 @@ pub(crate) fn view(raw: &str) -> Cow<'_, str> {
     Cow::Owned(if unified.contains('\r') { unified.replace('\r', "\n") } else { unified })
 }
 
+/// The bytes of a file as its text is read: `\n` line ends, no byte order mark.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, ReadError> {
+    Ok(view(&decode(bytes)?.0).into_owned())
+}
+
 /// The view of the text of an open buffer, which may begin with a byte order mark.
 pub(crate) fn view_of_buffer(text: &str) -> Cow<'_, str> {
     view(split_mark(text).1)

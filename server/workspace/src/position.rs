@@ -8,6 +8,50 @@ use ropey::Rope;
 
 use crate::editor::{Encoding, Position, Range};
 
+/// A text and the unit in which the editor counts: places in it as offsets of bytes, and as positions.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    rope: Rope,
+    encoding: Encoding,
+}
+
+impl Measured {
+    pub fn new(text: &str, encoding: Encoding) -> Self {
+        Self { rope: Rope::from_str(text), encoding }
+    }
+
+    pub(crate) fn of_rope(rope: Rope, encoding: Encoding) -> Self {
+        Self { rope, encoding }
+    }
+
+    pub fn text(&self) -> String {
+        self.rope.to_string()
+    }
+
+    /// Offsets beyond the text are its end; one inside a character is its start.
+    pub fn position(&self, byte: usize) -> Position {
+        let byte = byte.min(self.rope.len_bytes());
+        let char = self.rope.try_byte_to_char(byte).unwrap_or(0);
+        let byte = self.rope.try_char_to_byte(char).unwrap_or(0);
+        position_of_byte(&self.rope, byte, self.encoding)
+    }
+
+    pub fn range(&self, bytes: &std::ops::Range<usize>) -> Range {
+        Range { start: self.position(bytes.start), end: self.position(bytes.end) }
+    }
+
+    /// Always on the boundary of a character, and inside the text.
+    pub fn offset(&self, position: Position) -> usize {
+        let char = char_offset(&self.rope, position, self.encoding);
+        self.rope.try_char_to_byte(char).unwrap_or_else(|_| self.rope.len_bytes())
+    }
+
+    /// The end of the text.
+    pub fn end(&self) -> Position {
+        self.position(usize::MAX)
+    }
+}
+
 /// The char offsets of a range; its ends are put in order.
 pub(crate) fn char_range(rope: &Rope, range: Range, encoding: Encoding) -> std::ops::Range<usize> {
     let start = char_offset(rope, range.start, encoding);

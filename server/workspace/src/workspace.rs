@@ -12,6 +12,7 @@ use crate::editor::{Editor, Encoding, NoEditor};
 use crate::error::{DocumentError, ReadError};
 use crate::fingerprint::Fingerprint;
 use crate::format;
+use crate::position::Measured;
 use crate::read::{self, FileText, Lines, Wanted};
 
 /// The workspace of one server; cheap to clone, every clone is the same one.
@@ -95,6 +96,14 @@ impl Workspace {
     /// The text of an open document exactly as the client has it.
     pub fn document_text(&self, path: &Path) -> Option<String> {
         self.rope(path).map(|rope| rope.to_string())
+    }
+
+    /// Likewise, with its version and the places in it.
+    pub fn measured(&self, path: &Path) -> Option<(Measured, i32)> {
+        let path = self.open_path(path)?;
+        let state = self.state();
+        let document = state.documents.get(&path)?;
+        Some((Measured::of_rope(document.rope.clone(), state.encoding), document.version))
     }
 
     /// The whole text of an open document or a file.

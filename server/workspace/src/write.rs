@@ -11,7 +11,7 @@ use ropey::Rope;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::buffers::{Arrival, Likeness, likeness};
+use crate::buffers::{Likeness, likeness};
 use crate::editor::{EditRefused, Editor, Encoding};
 use crate::edits::{hunks, text_edits};
 use crate::error::{ReadError, WriteError};
@@ -121,9 +121,9 @@ impl Workspace {
         let answer =
             timeout(APPLY_LIMIT, snapshot.editor.apply_edit(&path, snapshot.version, edits, label)).await;
         let arrival = self.confirm(&path, &view, snapshot.version, answer.ok(), arrival).await?;
-        let saved = clean && self.save(&path, &snapshot, arrival.version).await;
+        let saved = clean && self.save(&path, &snapshot, &view).await;
         let route = if saved { Route::EditorSaved } else { Route::EditorUnsaved };
-        Ok(Written { route, fingerprint: arrival.fingerprint })
+        Ok(Written { route, fingerprint: arrival })
     }
 
     fn snapshot(&self, path: &Path) -> Option<Snapshot> {
@@ -145,8 +145,8 @@ impl Workspace {
         view: &str,
         version: i32,
         answer: Option<Result<(), EditRefused>>,
-        mut arrival: oneshot::Receiver<Arrival>,
-    ) -> Result<Arrival, WriteError> {
+        mut arrival: oneshot::Receiver<Fingerprint>,
+    ) -> Result<Fingerprint, WriteError> {
         let closed = match arrival.try_recv() {
             Ok(arrival) => return Ok(arrival),
             Err(error) => error == oneshot::error::TryRecvError::Closed,
@@ -183,11 +183,14 @@ impl Workspace {
     }
 
     /// Has the editor save the document if it is still as we left it. Whether it did.
-    async fn save(&self, path: &Path, snapshot: &Snapshot, version: i32) -> bool {
-        let notice = {
+    async fn save(&self, path: &Path, snapshot: &Snapshot, view: &str) -> bool {
+        // The text tells, not the version: an editor may count on without changing anything.
+        let (notice, version) = {
             let state = self.state();
             match state.documents.get(path) {
-                Some(document) if document.version == version => Arc::clone(&document.saved),
+                Some(document) if likeness(&document.rope, view) != Likeness::Different => {
+                    (Arc::clone(&document.saved), document.version)
+                }
                 _ => return false,
             }
         };
@@ -279,10 +282,18 @@ enum OnDisk {
 fn compare_with_disk(path: &Path, view: &str) -> OnDisk {
     match read::whole(path) {
         Ok(file) if file.view() == view => OnDisk::Same,
-        Ok(file) if file.format.charset == Charset::Utf8 => OnDisk::Different,
+        Ok(file) if file.format.charset == Charset::Utf8 || !is_same_in_ascii(&file.view(), view) => {
+            OnDisk::Different
+        }
         Err(ReadError::NotFound) => OnDisk::Missing,
         Ok(_) | Err(_) => OnDisk::Unknown,
     }
+}
+
+/// Whether two texts can be the same in different character sets: those that we cannot read write ASCII as it is.
+fn is_same_in_ascii(one: &str, other: &str) -> bool {
+    let ascii = |text: &str| text.chars().filter(char::is_ascii).collect::<String>();
+    ascii(one) == ascii(other)
 }
 
 /// Runs file work where waiting for a disk holds nobody up. Once begun it is finished, even if nobody waits any more.

@@ -7,7 +7,9 @@ mod caches;
 mod commands;
 mod context;
 mod edits;
+mod language;
 mod memory;
+mod nvim;
 mod sessions;
 mod start;
 mod turns;
@@ -30,7 +32,8 @@ pub enum Output {
 }
 
 /// The files of `bench/`, in the order of the table.
-const PARTS: [&str; 8] = ["start", "turns", "context", "edits", "sessions", "memory", "commands", "caches"];
+const PARTS: &[&str] =
+    &["start", "turns", "context", "edits", "language", "sessions", "memory", "commands", "caches", "nvim"];
 
 /// A cache that saves less than this of what somebody waits for is not worth that it can be wrong: a tenth of a second
 /// is what people begin to notice, and the model takes far longer than that for its part of a round.
@@ -123,10 +126,12 @@ pub fn run(output: Output) -> anyhow::Result<()> {
                 "turns" => turns::measure(&binary).await?,
                 "context" => context::measure(&binary).await?,
                 "edits" => edits::measure(&binary).await?,
+                "language" => language::measure(&binary).await?,
                 "sessions" => sessions::measure(&binary).await?,
                 "memory" => memory::measure(&binary).await?,
                 "commands" => commands::measure(&binary).await?,
-                _ => caches::measure(&binary).await?,
+                "caches" => caches::measure(&binary).await?,
+                _ => nvim::measure(&binary)?,
             });
         }
         anyhow::Ok(figures)

@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("markdown", &[]),
     ("skills", &["markdown", "settings"]),
     ("memory", &["markdown", "settings", "workspace"]),
+    ("language", &["markdown", "memory", "settings"]),
     ("mcp", &["settings"]),
     ("tools", &["conversation", "workspace", "permissions", "sandbox", "skills"]),
     (
@@ -47,7 +48,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "tools",
         ],
     ),
-    ("lsp", &["agent", "protocol", "workspace", "settings", "conversation"]),
+    ("lsp", &["agent", "language", "protocol", "workspace", "settings", "conversation"]),
     ("cli", &["lsp", "protocol", "settings", "context", "memory", "permissions", "sandbox", "workspace"]),
     ("testkit", &["protocol", "conversation"]),
     ("xtask", &["protocol", "settings", "conversation", "context", "testkit", "workspace"]),

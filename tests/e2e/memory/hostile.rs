@@ -136,7 +136,9 @@ async fn whatever_lies_there_recall_list_search_and_lint_come_to_an_end() {
     for path in ["pipe.md", "passwd.md", "zero.md", "loop/deploy-days.md", "folder.md"] {
         harness.refusal("read", json!({ "path": path })).await;
     }
-    harness.ask("read", json!({ "path": "long.md" })).await;
+    // Whoever wrote back what was cut would lose the rest.
+    let refused = harness.refusal("read", json!({ "path": "long.md" })).await;
+    assert!(refused.contains("larger than 8 MB"), "{refused}");
     let lint = harness.ask("lint", json!({})).await.to_string();
     for code in ["unusable-name", "not-a-file", "not-text", "dead-link"] {
         assert!(lint.contains(code), "{code}");

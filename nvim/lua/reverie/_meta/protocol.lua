@@ -43,8 +43,8 @@
 
 ---What one kind of background work did and cost today.
 ---@class reverie.BackgroundAccount
----@field runs number
----@field files number Files written: memories, or notes.
+---@field runs integer
+---@field files integer Files written: memories, or notes.
 ---@field usage reverie.Usage
 ---@field costUsd number
 
@@ -58,7 +58,7 @@
 ---@class reverie.Branch
 ---@field messageUuid string Its last message: what `reverie/session/resume` takes as `messageUuid` to go on there.
 ---@field firstPrompt string The prompt by which it differs from the others.
----@field messages number
+---@field messages integer
 ---@field updatedAt string When its last message came, in RFC 3339.
 ---@field current boolean Whether this is the one that was resumed.
 
@@ -67,6 +67,21 @@
 
 ---@class reverie.CancelSessionParams
 ---@field sessionId string
+
+---A text file that the agent changed in this session, and the user has neither kept nor taken back.
+---@class reverie.ChangedFile
+---@field path string Absolute.
+---@field state reverie.ChangedState
+---@field added integer Lines.
+---@field removed integer Lines.
+
+---Lines that differ.
+---@class reverie.ChangedHunk
+---@field id string For `reverie/changes/resolve`; fits this state of the file only.
+---@field before reverie.LineSpan
+---@field after reverie.LineSpan
+
+---@alias reverie.ChangedState 'created'|'modified'|'deleted'
 
 ---One thing the doctor looked at.
 ---@class reverie.Check
@@ -79,13 +94,16 @@
 
 ---What a client answers, in `capabilities.experimental.reverie` of its `initialize` params. What it does not announce is asked through `window/showMessageRequest` instead, or answered with a denial.
 ---@class reverie.ClientCapabilities
----@field version? number The version of this protocol the client was written for.
+---@field version? integer The version of this protocol the client was written for.
 ---@field permissionAsk? boolean The client answers `reverie/permission/ask`.
 ---@field userAsk? boolean The client answers `reverie/user/ask`.
 ---@field planAsk? boolean The client answers `reverie/plan/ask`.
 ---@field documentSave? boolean The client answers `reverie/document/save`.
 ---@field editorDiagnostics? boolean The client answers `reverie/editor/diagnostics`.
 ---@field editorSymbols? boolean The client answers `reverie/editor/symbols`.
+---@field trustView? boolean The client shows by itself that a folder is not trusted (`reverie/trust/get`), and is not asked.
+---@field memoryView? boolean The client shows what `reverie/memory/event` and `reverie/dream/progress` tell, with a way to undo it, and needs no `notice` of it.
+---@field inlineMemory? boolean The client shows `reverie/memory/inline` at its places.
 
 ---@alias reverie.CommandSource 'builtIn'|'user'|'project'
 
@@ -102,8 +120,8 @@
 
 ---@class reverie.CompactSessionResult
 ---@field layer string What was done: `full`, `sessionMemory`, `from`, `upTo`.
----@field tokensBefore number
----@field tokensAfter number
+---@field tokensBefore integer
+---@field tokensAfter integer
 ---@field summary? string
 
 ---Why a conversation was compacted.
@@ -112,7 +130,7 @@
 ---The last ten compactions, oldest first.
 ---@class reverie.Compactions
 ---@field list reverie.PastCompaction[]
----@field tokensSaved number
+---@field tokensSaved integer
 ---@field averageRatio? number Absent where there was none.
 
 ---@class reverie.ConfigureSessionParams
@@ -125,8 +143,8 @@
 ---@field at string When, in RFC 3339.
 ---@field layer string
 ---@field detail string
----@field messages number How many messages it touched.
----@field tokensFreed number
+---@field messages integer How many messages it touched.
+---@field tokensFreed integer
 ---@field cache reverie.CacheEffect
 ---@field original? string Where the original is: a file, or an id for `reverie/context/original`.
 
@@ -150,19 +168,19 @@
 ---One kind of content in the window.
 ---@class reverie.ContextPart
 ---@field name string
----@field tokens number
+---@field tokens integer
 
 ---@class reverie.ContextReportParams
 ---@field sessionId string
 
 ---@class reverie.ContextReportResult
----@field window number The model's context window, in tokens.
----@field used number How much of it the next request would use.
+---@field window integer The model's context window, in tokens.
+---@field used integer How much of it the next request would use.
 ---@field level reverie.ContextLevel
 ---@field parts reverie.ContextPart[] What uses it, by kind.
 ---@field ledger reverie.ContextChange[] Every change to the context so far, oldest first.
----@field threshold number Above so many tokens the conversation is compacted by itself.
----@field percentLeft number How much is left until then, in percent of the threshold.
+---@field threshold integer Above so many tokens the conversation is compacted by itself.
+---@field percentLeft integer How much is left until then, in percent of the threshold.
 ---@field nextStep string What happens next, in words.
 ---@field compactions reverie.Compactions
 ---@field canUncompact boolean Whether `reverie/session/uncompact` can take the last compaction back.
@@ -196,7 +214,7 @@
 ---@field dreamId string
 ---@field status reverie.DreamOutcome
 ---@field phase reverie.DreamPhase
----@field rounds number
+---@field rounds integer
 ---@field filesTouched string[] Absolute paths.
 ---@field text? string What it said last, or how it ended.
 ---@field latest? reverie.DreamRound[] The last rounds, oldest first.
@@ -219,7 +237,7 @@
 
 ---@class reverie.DreamRound
 ---@field text string
----@field toolCalls number
+---@field toolCalls integer
 
 ---@alias reverie.DreamState 'idle'|'running'|'locked'
 
@@ -228,14 +246,22 @@
 ---@class reverie.DreamStatusResult
 ---@field state reverie.DreamState
 ---@field lastConsolidatedAt? string RFC 3339; absent where there was no dream yet.
----@field sessionsSince number Other sessions that were touched since.
+---@field sessionsSince integer Other sessions that were touched since.
 ---@field gates reverie.Gate[] In the order in which they are looked at.
 ---@field running? reverie.DreamProgressParams The dream that runs here.
+
+---@class reverie.EarlierMessagesParams
+---@field sessionId string
+---@field messageUuid string The last message that is wanted: `earlierUuid` of what is shown already.
+
+---@class reverie.EarlierMessagesResult
+---@field messages reverie.SessionMessage[] Oldest first. Those that the compaction kept are among them, with the ids they have in the later part.
+---@field earlierUuid? string As in `ResumeSessionResult`.
 
 ---@class reverie.EditorDiagnostic
 ---@field uri string
 ---@field range reverie.Range
----@field severity number LSP's: 1 error, 2 warning, 3 information, 4 hint.
+---@field severity integer LSP's: 1 error, 2 warning, 3 information, 4 hint.
 ---@field message string
 ---@field source? string Who says so: `rustc`, `eslint`.
 ---@field code? string
@@ -253,7 +279,7 @@
 
 ---@class reverie.EditorSymbol
 ---@field name string
----@field kind number LSP's number of its kind: 12 is a function, 23 a struct.
+---@field kind integer LSP's number of its kind: 12 is a function, 23 a struct.
 ---@field uri string
 ---@field range reverie.Range
 ---@field container? string What it is a part of.
@@ -318,10 +344,21 @@
 ---@field path string Absolute.
 ---@field reason string
 
+---Lines of a text.
+---@class reverie.LineSpan
+---@field start integer From 0.
+---@field lines integer How many; 0 where lines were only removed or added.
+
 ---@class reverie.LintMemoryParams
 
 ---@class reverie.LintMemoryResult
 ---@field findings reverie.MemoryFinding[]
+
+---@class reverie.ListChangesParams
+---@field sessionId string
+
+---@class reverie.ListChangesResult
+---@field files reverie.ChangedFile[] In the order of their paths.
 
 ---@class reverie.ListCommandsParams
 
@@ -341,7 +378,7 @@
 
 ---@class reverie.ListSessionsParams
 ---@field cursor? string `nextCursor` of the page before.
----@field limit? number The most sessions to return.
+---@field limit? integer The most sessions to return.
 ---@field query? string Only sessions whose title or first prompt contains this.
 ---@field all? boolean Whether the sessions of all projects are listed, not only those of the workspace.
 
@@ -364,8 +401,8 @@
 ---@field scope reverie.MemoryScope
 ---@field modifiedAt string RFC 3339.
 ---@field stale boolean It names files that are not there any more.
----@field recalled? number How often it was recalled.
----@field cited? number How often an answer named it.
+---@field recalled? integer How often it was recalled.
+---@field cited? integer How often an answer named it.
 
 ---@alias reverie.MemoryActor 'recall'|'model'|'extraction'|'dream'|'user'|'team'
 
@@ -384,6 +421,8 @@
 ---@field sessionId? string
 ---@field messageUuid? string The message that led to it.
 ---@field diff string A unified diff.
+---@field before? string With `contents`: what the file was; absent where there was none.
+---@field after? string With `contents`: what it became; absent where it was deleted.
 
 ---@class reverie.MemoryEventFile
 ---@field path string Absolute.
@@ -404,14 +443,16 @@
 
 ---@class reverie.MemoryFinding
 ---@field path string Absolute.
----@field line number From 1.
+---@field line integer From 1.
 ---@field code string Stable: `dead-link`, `secret`, …
 ---@field message string
 ---@field fix? string What would mend it, in words.
 
 ---@class reverie.MemoryHistoryParams
 ---@field path? string Of one file; absolute, or relative to the memory directory.
----@field limit? number 50 if absent.
+---@field limit? integer 50 if absent.
+---@field changeId? string Only this change.
+---@field contents? boolean Whether the whole texts are wanted too.
 
 ---@class reverie.MemoryHistoryResult
 ---@field changes reverie.MemoryChange[] Newest first.
@@ -421,7 +462,29 @@
 ---@field score number
 ---@field snippet string
 
+---What happened to memories, at the places of open documents that they speak of.
+---@class reverie.MemoryInlineParams
+---@field kind reverie.MemoryEventKind
+---@field by reverie.MemoryActor
+---@field places reverie.MemoryPlace[]
+
+---@class reverie.MemoryPlace
+---@field uri string Of an open document, as the client wrote it.
+---@field range reverie.Range
+---@field text string To be shown behind the line for a while.
+---@field path string The memory's; absolute.
+---@field changeId? string For `reverie/memory/undo`, where there is something to take back.
+
 ---@alias reverie.MemoryScope 'private'|'team'|'agent'
+
+---@class reverie.MentionedFile
+---@field uri string
+---@field range? reverie.Range Whole lines; absent for all of it.
+
+---Two memories that say the same.
+---@class reverie.MergeMemoriesParams
+---@field path string Goes; absolute, or relative to the memory directory.
+---@field into string Stays, with what the other said besides.
 
 ---@alias reverie.MessageKind 'text'|'thinking'|'toolUse'|'toolResult'|'attachment'|'notice'
 
@@ -430,8 +493,8 @@
 ---@class reverie.Model
 ---@field id string `provider/model`, as the setting `model` and `reverie/session/new` take it.
 ---@field name string
----@field contextWindow number
----@field maxOutputTokens number
+---@field contextWindow integer
+---@field maxOutputTokens integer
 ---@field available boolean Whether a key or a server for it is configured.
 ---@field default boolean Whether a new session uses it.
 
@@ -443,15 +506,20 @@
 
 ---@class reverie.NewSessionResult
 ---@field sessionId string
+---@field model? string What answers in it, as `provider/model`.
+---@field mode? string Its permission mode.
 
 ---@alias reverie.NoticeLevel 'info'|'warning'|'error'
+
+---@class reverie.OpenMemoriesParams
+---@field paths string[] Absolute. Of several, the user chooses one.
 
 ---@class reverie.PastCompaction
 ---@field layer string
 ---@field trigger reverie.CompactTrigger
----@field messages number How many messages it stands for.
----@field tokensBefore number
----@field tokensAfter number
+---@field messages integer How many messages it stands for.
+---@field tokensBefore integer
+---@field tokensAfter integer
 ---@field ratio number Tokens before for each token after.
 ---@field score? number The share of the nine sections that the summary has; absent where no model wrote one.
 
@@ -480,11 +548,11 @@
 
 ---A place in a document, zero-based, in the position encoding negotiated at `initialize`.
 ---@class reverie.Position
----@field line number
----@field character number
+---@field line integer
+---@field character integer
 
 ---LSP's progress token.
----@alias reverie.ProgressToken number|string
+---@alias reverie.ProgressToken integer|string
 
 ---One piece of a prompt.
 ---@alias reverie.PromptPart reverie.PromptPart.text|reverie.PromptPart.mention|reverie.PromptPart.image
@@ -518,6 +586,15 @@
 ---@field start reverie.Position
 ---@field end reverie.Position
 
+---@class reverie.ReadChangeParams
+---@field sessionId string
+---@field path string Absolute.
+
+---@class reverie.ReadChangeResult
+---@field before? string What the file was before the agent touched it, with what was kept since; absent where there was none. Lines end with a line feed, whatever they end with in the file.
+---@field after? string What it is now, in the editor where it is open; absent where it is gone.
+---@field hunks reverie.ChangedHunk[] In their order.
+
 ---@class reverie.ReadMemoryParams
 ---@field path string Absolute, or relative to the memory directory.
 
@@ -532,6 +609,12 @@
 ---@class reverie.ReloadInstructionsResult
 ---@field files reverie.InstructionFile[] What the session goes by from its next request on, in the order it is sent.
 
+---Something to remember about a place in a file of the workspace.
+---@class reverie.RememberPlaceParams
+---@field uri string
+---@field range? reverie.Range
+---@field text? string What is to be remembered. Without it a memory is begun that names the place, and shown to be written (`window/showDocument`).
+
 ---@class reverie.RenameSessionParams
 ---@field sessionId string
 ---@field title string
@@ -544,6 +627,12 @@
 ---@field detail string
 ---@field success boolean
 
+---@class reverie.ResolveChangesParams
+---@field sessionId string
+---@field path? string Absolute; all files if absent.
+---@field hunkId? string One hunk of the file; the whole file if absent.
+---@field keep boolean Whether it stays; otherwise it is taken back, in the editor where the file is open.
+
 ---@class reverie.ResumeSessionParams
 ---@field sessionId string
 ---@field messageUuid? string The last message of the branch to go on with; the newest branch if absent.
@@ -555,6 +644,12 @@
 ---@field messages reverie.SessionMessage[] The conversation so far, to show, oldest first.
 ---@field repairs string[] What was damaged and how it was mended, one sentence each.
 ---@field branches? reverie.Branch[] The ways the conversation went, newest first; empty where there is but one.
+---@field title? string Empty where it has none.
+---@field model? string What answers in it, as `provider/model`.
+---@field mode? string Its permission mode.
+---@field todos? reverie.TodoItem[] What is to be done, as the agent last wrote it down.
+---@field earlierUuid? string The last message before a compaction, if the conversation begins with one: for `reverie/session/earlier`.
+---@field runningTurnId? string The turn that runs. What it has said of its present answer is not among the messages.
 
 ---How much of a session is brought back.
 ---@alias reverie.ResumeStrategy 'full'|'partial'|'minimal'
@@ -586,7 +681,7 @@
 
 ---@class reverie.SearchMemoryParams
 ---@field query string
----@field limit? number 10 if absent.
+---@field limit? integer 10 if absent.
 
 ---@class reverie.SearchMemoryResult
 ---@field hits reverie.MemoryHit[] Best first.
@@ -603,14 +698,14 @@
 ---@field messageUuid? string Only this message.
 ---@field parentUuid? string Only what answers this message.
 ---@field all? boolean Whether the sessions of all projects are searched, not only those of the workspace.
----@field limit? number The most hits to return; 20 if absent, and never more than 1000.
+---@field limit? integer The most hits to return; 20 if absent, and never more than 1000.
 
 ---@class reverie.SearchSessionsResult
 ---@field hits reverie.SearchHit[] Newest first.
 
 ---What the server offers, in `capabilities.experimental.reverie` of its `initialize` result.
 ---@class reverie.ServerCapabilities
----@field version number The version of this protocol the server speaks.
+---@field version integer The version of this protocol the server speaks.
 ---@field methods string[] The `reverie/*` requests the server answers.
 
 ---The `data` of [`ErrorCode::UNKNOWN_SESSION`].
@@ -624,6 +719,13 @@
 ---@field kind reverie.MessageKind
 ---@field text string
 ---@field timestamp string When, in RFC 3339.
+---@field toolUseId? string Of a tool call and of its result: which call.
+---@field tool? string Of a tool call.
+---@field input? any Of a tool call.
+---@field ok? boolean Of a tool's result.
+---@field display? reverie.ToolDisplay Of a tool's result: how to show it.
+---@field recalled? reverie.MemoryEventFile Of an attachment: the memory that was put beside the prompt.
+---@field mentioned? reverie.MentionedFile Of an attachment: the file or folder that the user mentioned.
 
 ---The notes that a session keeps about itself, for compaction.
 ---@class reverie.SessionNotes
@@ -637,16 +739,16 @@
 ---@field title string
 ---@field firstPrompt string
 ---@field updatedAt string When it last changed, in RFC 3339.
----@field bytes number The size of its transcript.
+---@field bytes integer The size of its transcript.
 ---@field costUsd? number What it cost so far, where that is known.
 ---@field cwd? string The folder it works in, absolute.
----@field branches? number How many ways it went, where that is known and more than one.
+---@field branches? integer How many ways it went, where that is known and more than one.
 ---@field forkedFrom? string The session it was forked from.
 
 ---@class reverie.SessionUpdateParams
 ---@field sessionId string
 ---@field turnId? string Absent outside turns.
----@field seq number Counts the session's updates from 0 without gaps, so that a client can tell that it missed one.
+---@field seq integer Counts the session's updates from 0 without gaps, so that a client can tell that it missed one.
 ---@field update reverie.Update
 
 ---@class reverie.SetTrustParams
@@ -678,12 +780,12 @@
 ---@field sessionId? string Whose conversation it starts from; the one that was used last if absent.
 ---@field dryRun? boolean Only shows what it would change; false if absent.
 
----@alias reverie.StartDreamResult reverie.StartDreamResult.other|reverie.StartDreamResult.other
+---@alias reverie.StartDreamResult reverie.StartDreamResult.dreamId|reverie.StartDreamResult.skipped
 
----@class reverie.StartDreamResult.other
+---@class reverie.StartDreamResult.dreamId
 ---@field dreamId string
 
----@class reverie.StartDreamResult.other
+---@class reverie.StartDreamResult.skipped
 ---@field skipped string
 
 ---@class reverie.StopDreamParams
@@ -737,7 +839,7 @@
 ---@field kind 'terminal'
 ---@field command string
 ---@field output string
----@field exitCode? number Absent while it runs on, and after a signal.
+---@field exitCode? integer Absent while it runs on, and after a signal.
 
 ---@class reverie.TrustItem
 ---@field kind string What it is: a settings key, `mcp`, `skill`, `command`.
@@ -774,7 +876,7 @@
 ---@field kept? reverie.KeptFile[] What was changed since and therefore left alone.
 
 ---What happened.
----@alias reverie.Update reverie.Update.textDelta|reverie.Update.thinkingDelta|reverie.Update.toolStart|reverie.Update.toolProgress|reverie.Update.toolEnd|reverie.Update.usage|reverie.Update.context|reverie.Update.retry|reverie.Update.notice|reverie.Update.todo|reverie.Update.plan|reverie.Update.title|reverie.Update.turnEnd
+---@alias reverie.Update reverie.Update.textDelta|reverie.Update.thinkingDelta|reverie.Update.toolStart|reverie.Update.toolProgress|reverie.Update.toolEnd|reverie.Update.usage|reverie.Update.context|reverie.Update.retry|reverie.Update.notice|reverie.Update.todo|reverie.Update.plan|reverie.Update.title|reverie.Update.joined|reverie.Update.configured|reverie.Update.turnEnd
 
 ---@class reverie.Update.textDelta
 ---@field kind 'textDelta'
@@ -804,10 +906,10 @@
 ---@class reverie.Update.usage
 ---@field kind 'usage'
 ---@field usage reverie.Usage
----@field contextUsed number Tokens in the window now.
----@field contextWindow number
+---@field contextUsed integer Tokens in the window now.
+---@field contextWindow integer
 ---@field level reverie.ContextLevel
----@field percentLeft number How much is left until the conversation is compacted, in percent of what fits until then.
+---@field percentLeft integer How much is left until the conversation is compacted, in percent of what fits until then.
 ---@field nextStep string What happens next, in words.
 ---@field cacheHitRate number The share of the last request's input that came from the cache, 0 to 1.
 ---@field costUsd number What the session cost so far.
@@ -816,13 +918,14 @@
 ---@field kind 'context'
 ---@field layer string
 ---@field detail string
----@field tokensFreed number
+---@field tokensFreed integer
 ---@field cache reverie.CacheEffect
+---@field original? string Where the original is, as in the ledger.
 
 ---@class reverie.Update.retry
 ---@field kind 'retry'
----@field attempt number Counts from 1.
----@field delayMs number
+---@field attempt integer Counts from 1.
+---@field delayMs integer
 ---@field reason string
 ---@field discard? boolean Whether what was shown of the current answer is void and comes again.
 
@@ -843,18 +946,28 @@
 ---@field kind 'title'
 ---@field title string
 
+---@class reverie.Update.joined
+---@field kind 'joined'
+
+---@class reverie.Update.configured
+---@field kind 'configured'
+---@field model? string
+---@field mode? string
+
 ---@class reverie.Update.turnEnd
 ---@field kind 'turnEnd'
 ---@field stopReason reverie.StopReason
 ---@field usage reverie.Usage
 ---@field error? reverie.TurnError
+---@field promptUuid? string The prompt that began the turn; absent where it joined another turn, and where nothing was asked.
+---@field messageUuid? string The last message of the turn.
 
 ---Tokens of one response, or a sum of them.
 ---@class reverie.Usage
----@field inputTokens number Input that was neither read from nor written to the cache.
----@field outputTokens number
----@field cacheReadTokens number
----@field cacheWriteTokens number
+---@field inputTokens integer Input that was neither read from nor written to the cache.
+---@field outputTokens integer
+---@field cacheReadTokens integer
+---@field cacheWriteTokens integer
 
 ---@class reverie.WriteMemoryParams
 ---@field path string Absolute, or relative to the memory directory.
@@ -868,12 +981,16 @@
 ---| '"reverie/session/new"' # Makes a session; nothing is written until its first prompt.
 ---| '"reverie/session/list"' # Lists the sessions of the project, newest first, in pages.
 ---| '"reverie/session/resume"' # Opens a session from its transcript and returns what to show of it.
+---| '"reverie/session/earlier"' # Returns what was said before a compaction, for views that show it still.
 ---| '"reverie/session/prompt"' # Starts a turn and answers at once; a prompt during a turn joins it at the next round boundary.
 ---| '"reverie/session/cancel"' # Stops the session's turn and kills what it started; without a turn it does nothing.
 ---| '"reverie/session/delete"' # Deletes a session and its transcript.
 ---| '"reverie/session/rename"' # Gives a session another title.
 ---| '"reverie/session/fork"' # Makes a new session that shares this one's past, and opens it.
 ---| '"reverie/session/rewind"' # Takes the conversation, and unless told otherwise the files, back to before a prompt.
+---| '"reverie/changes/list"' # Lists the files that the agent changed and the user has neither kept nor taken back.
+---| '"reverie/changes/read"' # Shows what a file was before the agent changed it, what it is now, and where they differ.
+---| '"reverie/changes/resolve"' # Keeps or takes back what the agent changed: a hunk, a file, or all; answers with what is left to look through.
 ---| '"reverie/session/export"' # Writes a session down for people or for programs.
 ---| '"reverie/session/search"' # Searches all that was said in the sessions of the workspace's projects, or of all.
 ---| '"reverie/session/configure"' # Chooses another model or permission mode for a session.
@@ -889,6 +1006,9 @@
 ---| '"reverie/memory/history"' # Lists the changes to what is remembered, with who made them and why.
 ---| '"reverie/memory/undo"' # Takes back one change, a dream, or all changes since a time, byte for byte.
 ---| '"reverie/memory/lint"' # Lists what is wrong with what is remembered.
+---| '"reverie/memory/merge"' # Makes one memory of two that say the same.
+---| '"reverie/memory/remember"' # Remembers something about a place in the code.
+---| '"reverie/memory/open"' # Shows a memory in the editor (`window/showDocument`); of several, the one that the user chooses.
 ---| '"reverie/instructions/reload"' # Reads CLAUDE.md files and the index anew; the next request is not served from the cache, which is announced.
 ---| '"reverie/tasks/list"' # Lists what runs beside the conversation: commands in the background, and what the agent does by itself.
 ---| '"reverie/tasks/stop"' # Ends a task and all it has started; one that has ended already stays as it is.
@@ -912,4 +1032,5 @@
 ---| '"reverie/document/save"' # Asks the client to save an open document that was clean before the agent's edit.
 ---| '"reverie/session/update"' # Tells what a session does, in order and without gaps.
 ---| '"reverie/memory/event"' # Tells that something was remembered, recalled, changed or taken back.
+---| '"reverie/memory/inline"' # Tells where in open documents the memories are spoken of to which something happened.
 ---| '"reverie/dream/progress"' # Tells how a dream goes along, and how it ended.

@@ -17,7 +17,7 @@ use memory::{
 };
 use workspace::Beneath;
 
-use super::{Memories, actor};
+use super::{Memories, actor, deed::Deed};
 use crate::{
     agent::Agent,
     event::{MemoryActor, MemoryEvent, MemoryEventKind},
@@ -50,6 +50,18 @@ pub struct HistoryEntry {
     pub session: Option<String>,
     pub message: Option<String>,
     pub diff: String,
+    /// The whole texts, where they were asked for and are kept.
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// Which changes are asked for, and how much of them.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryQuery {
+    pub path: Option<String>,
+    pub change: Option<String>,
+    pub limit: usize,
+    pub contents: bool,
 }
 
 pub struct UndoneMemories {
@@ -72,7 +84,7 @@ impl Agent {
     pub fn memory_read(&self, path: &str) -> Result<String, AgentError> {
         let memories = self.memories()?;
         let (_, relative) = memories.place(path)?;
-        match memories.bytes(&relative) {
+        match memories.bytes(&relative).map_err(in_the_way)? {
             Some(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             None => Err(AgentError::Invalid(format!("path: there is no memory {relative}"))),
         }
@@ -84,7 +96,7 @@ impl Agent {
         files::create_private_dir(memories.directory()).map_err(unavailable)?;
         let (place, relative) = memories.place(path)?;
         let _alone = memories.edit();
-        let before = memories.bytes(&relative);
+        let before = memories.bytes(&relative).map_err(in_the_way)?;
         let beneath = Beneath::open(memories.directory()).map_err(unavailable)?;
         beneath
             .write(&place, content.as_bytes())
@@ -97,33 +109,21 @@ impl Agent {
         Ok(memories.directory().join(relative))
     }
 
-    /// The file and its lines in the index.
+    /// The file and its lines in the indexes.
     pub fn memory_delete(&self, path: &str) -> Result<(), AgentError> {
         let memories = self.memories()?;
-        let (place, relative) = memories.place(path)?;
+        let (_, relative) = memories.place(path)?;
         let _alone = memories.edit();
-        let Some(before) = memories.bytes(&relative) else {
+        if memories.bytes(&relative).map_err(in_the_way)?.is_none() {
             return Err(AgentError::Invalid(format!("path: there is no memory {relative}")));
-        };
-        let beneath = Beneath::open(memories.directory()).map_err(unavailable)?;
-        let history = History::open(memories.directory()).map_err(unavailable)?;
-        let mut author = Author::new(By::User, "you deleted it");
-        author.group = Some(uuid::Uuid::now_v7().to_string());
-        beneath.remove(&place).map_err(|error| AgentError::Unavailable(error.to_string()))?;
-        let mut changes: Vec<Change> = Vec::new();
-        changes.extend(history.record(&relative, Some(&before), None, &author).map_err(unavailable)?);
-        let listed = memories.bytes(index::NAME).unwrap_or_default();
-        let text = String::from_utf8_lossy(&listed).into_owned();
-        let shorter = index::without_target(&text, &relative);
-        if shorter != text {
-            let (place, name) = memories.place(index::NAME)?;
-            beneath
-                .write(&place, shorter.as_bytes())
-                .map_err(|error| AgentError::Unavailable(error.to_string()))?;
-            let changed = history.record(&name, Some(&listed), Some(shorter.as_bytes()), &author);
-            changes.extend(changed.map_err(unavailable)?);
         }
-        memories.tell(&*self.shared.frontend, None, Ok(changes));
+        let indexes = memories.indexes_without(&relative)?;
+        let mut deed = Deed::begin(&memories, "you deleted it".to_owned())?;
+        deed.put(&relative, None)?;
+        for (name, text) in indexes {
+            deed.put(name, Some(&text))?;
+        }
+        deed.end(self);
         Ok(())
     }
 
@@ -177,9 +177,9 @@ impl Agent {
         }
     }
 
-    pub fn memory_history(&self, path: Option<&str>, limit: usize) -> Result<Vec<HistoryEntry>, AgentError> {
+    pub fn memory_history(&self, query: &HistoryQuery) -> Result<Vec<HistoryEntry>, AgentError> {
         let memories = self.memories()?;
-        let relative = path.map(|path| memories.named(path)).transpose()?;
+        let relative = query.path.as_deref().map(|path| memories.named(path)).transpose()?;
         let history = match History::open(memories.directory()) {
             Ok(history) => history,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -189,9 +189,21 @@ impl Agent {
         if let Ok(_nobody_writes) = memories.writing.try_write() {
             memories.tell(&*self.shared.frontend, None, history.observe());
         }
-        let changes = history.changes(relative.as_deref(), limit.min(1_000)).map_err(unavailable)?;
-        let entries = changes.into_iter().map(|change| HistoryEntry {
+        // A change is looked for among all that are kept.
+        let limit = if query.change.is_some() { usize::MAX } else { query.limit.min(1_000) };
+        let changes = history.changes(relative.as_deref(), limit).map_err(unavailable)?;
+        let wanted = |change: &Change| query.change.as_ref().is_none_or(|id| *id == change.id);
+        let text = |content: std::io::Result<Option<Vec<u8>>>| {
+            content
+                .ok()
+                .flatten()
+                .filter(|_| query.contents)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let entries = changes.into_iter().filter(wanted).map(|change| HistoryEntry {
             diff: history.diff(&change),
+            before: text(history.before(&change)),
+            after: text(history.after(&change)),
             path: memories.directory().join(&change.path),
             id: change.id,
             at: change.at,
@@ -214,6 +226,7 @@ impl Agent {
             UndoError::Io(error) => unavailable(error),
         })?;
         memories.store.mark_stale();
+        self.shared.frontend.memory_changed();
         let topics = undone.changes.iter().filter(|change| !index::is_index(&change.path));
         let files: Vec<_> = topics.map(|change| memories.file(change)).collect();
         if !files.is_empty() {
@@ -254,7 +267,7 @@ impl Agent {
     }
 
     /// Of the first workspace folder.
-    fn memories(&self) -> Result<Arc<Memories>, AgentError> {
+    pub(super) fn memories(&self) -> Result<Arc<Memories>, AgentError> {
         let folder = self.default_folder();
         let settings = self.shared.settings(&folder).settings;
         if !settings.auto_memory(&self.shared.environment) {
@@ -266,7 +279,7 @@ impl Agent {
 
 impl Memories {
     /// Where a user's path leads: below the directory, by the rules that hold for everyone who writes there.
-    fn place(&self, path: &str) -> Result<(workspace::Relative, String), AgentError> {
+    pub(super) fn place(&self, path: &str) -> Result<(workspace::Relative, String), AgentError> {
         let relative = self.named(path)?;
         let beneath = Beneath::open(self.directory()).map_err(unavailable)?;
         let place = beneath
@@ -302,6 +315,11 @@ fn snippet(body: &str, words: &[String]) -> String {
     best.chars().take(SNIPPET_CHARS).collect()
 }
 
-fn unavailable(error: std::io::Error) -> AgentError {
+/// What a file is that cannot be read as a whole; the words name it.
+pub(super) fn in_the_way(error: std::io::Error) -> AgentError {
+    AgentError::Unavailable(error.to_string())
+}
+
+pub(super) fn unavailable(error: std::io::Error) -> AgentError {
     AgentError::Unavailable(format!("memory cannot be used: {error}"))
 }

@@ -56,23 +56,22 @@ impl Memories {
         let _alone = self.edit();
         let today = session.shared.faults.clock().today();
         let draft = Draft::of(&dates::absolute(statement, Some(today)));
-        let topic_before = self.bytes(&draft.file_name);
-        let before = topic_before.as_deref().map(String::from_utf8_lossy);
-        if before.as_deref().is_some_and(|text| text.contains(&draft.statement)) {
+        let topic_before = self.text(&draft.file_name)?;
+        if topic_before.as_deref().is_some_and(|text| text.contains(&draft.statement)) {
             return Ok(format!("Known already: {}", self.directory().join(&draft.file_name).display()));
         }
         let origin = format!("created: {today}\nsource: {}/{turn}\n", session.id);
-        let topic_after = draft.content(before.as_deref(), &origin);
-        let index_before = self.bytes(index::NAME);
-        let listed = index_before.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+        let topic_after = draft.content(topic_before.as_deref(), &origin);
+        let index_before = self.text(index::NAME)?;
+        let listed = index_before.as_deref().unwrap_or_default();
         let is_listed =
-            index::entries(&listed).iter().any(|entry| index::same_target(entry.target, &draft.file_name));
+            index::entries(listed).iter().any(|entry| index::same_target(entry.target, &draft.file_name));
 
         let mut writing = Writing::begin(self, session, turn, statement)?;
         // The topic first: an index line without a file is worse than a file without a line, which lint adds.
         writing.put(&draft.file_name, topic_before.as_deref(), &topic_after)?;
         if !is_listed {
-            let index_after = index::with_entry(&listed, &index_line(&draft));
+            let index_after = index::with_entry(listed, &index_line(&draft));
             writing.put(index::NAME, index_before.as_deref(), &index_after)?;
         }
         let path = writing.end(session, turn, &draft.file_name, &draft.statement);
@@ -86,9 +85,9 @@ impl Memories {
         let now = session.shared.faults.clock().now();
         let draft = Draft::of(&dates::absolute(statement, Some(now.date())));
         let name = daily::path(now.date());
-        let before = self.bytes(&name);
-        let text = before.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-        let after = daily::appended(&text, &daily::line(Some(now.time()), &draft));
+        let before = self.text(&name)?;
+        let after =
+            daily::appended(before.as_deref().unwrap_or_default(), &daily::line(Some(now.time()), &draft));
         let mut writing = Writing::begin(self, session, turn, statement)?;
         writing.put(&name, before.as_deref(), &after)?;
         let path = writing.end(session, turn, &name, &draft.statement);
@@ -123,11 +122,16 @@ impl<'a> Writing<'a> {
         Ok(Self { memories, beneath, history, author, changes: Vec::new() })
     }
 
-    fn put(&mut self, path: &str, before: Option<&[u8]>, after: &str) -> std::io::Result<()> {
+    fn put(&mut self, path: &str, before: Option<&str>, after: &str) -> std::io::Result<()> {
         let place =
             self.beneath.check(&self.memories.directory().join(path)).map_err(std::io::Error::other)?;
         self.beneath.write(&place, after.as_bytes()).map_err(std::io::Error::other)?;
-        self.changes.extend(self.history.record(path, before, Some(after.as_bytes()), &self.author)?);
+        self.changes.extend(self.history.record(
+            path,
+            before.map(str::as_bytes),
+            Some(after.as_bytes()),
+            &self.author,
+        )?);
         Ok(())
     }
 

@@ -37,6 +37,10 @@ impl News {
 
 impl EditorFrontend {
     pub(super) fn tell_news(&self, news: agent::News) {
+        // Such a client hears of it through `reverie/memory/event` and `reverie/dream/progress`.
+        if news.undo.is_some() && self.client_is(|client| client.reverie.memory_view) {
+            return;
+        }
         if self.client_is(|client| client.knows_reverie) {
             if let Some(session) = news.session {
                 let update = Update::Notice { level: NoticeLevel::Info, text: news.text };

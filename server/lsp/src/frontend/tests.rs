@@ -27,6 +27,9 @@ impl Bench {
                 document_save: rich,
                 editor_diagnostics: rich,
                 editor_symbols: rich,
+                trust_view: false,
+                memory_view: false,
+                inline_memory: false,
             },
             knows_reverie: rich,
             shows_documents: true,
@@ -37,10 +40,16 @@ impl Bench {
             configuration: false,
             registers_configuration: false,
             shows_diagnostics: rich,
+            language: crate::language::Offered::default(),
         };
         let client = Arc::new(OnceLock::from(client));
-        let frontend =
-            Arc::new(EditorFrontend { outbound, client, documents: Arc::default(), news: News::default() });
+        let frontend = Arc::new(EditorFrontend {
+            outbound,
+            client,
+            documents: Arc::default(),
+            news: News::default(),
+            language: OnceLock::new(),
+        });
         Self { frontend, frames: FrameReader::new(ours) }
     }
 

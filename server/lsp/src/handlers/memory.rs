@@ -1,6 +1,6 @@
 //! `reverie/memory/*` and `reverie/instructions/reload`: what is remembered, and what is obeyed.
 
-use agent::{MemoryActor as Actor, RecallDecision as Decision, UndoTarget};
+use agent::{HistoryQuery, MemoryActor as Actor, RecallDecision as Decision, UndoTarget};
 use protocol::{
     DeleteMemoryParams, Empty, ExplainMemoryParams, ExplainMemoryResult, InstructionFile, KeptFile,
     LintMemoryParams, LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor,
@@ -89,7 +89,9 @@ pub(super) async fn history(
     params: MemoryHistoryParams,
 ) -> jsonrpc::Result<MemoryHistoryResult> {
     let limit = params.limit.unwrap_or(HISTORY_LIMIT) as usize;
-    let changes = blocking(move || server.agent().memory_history(params.path.as_deref(), limit)).await?;
+    let MemoryHistoryParams { path, change_id: change, contents, .. } = params;
+    let query = HistoryQuery { path, change, limit, contents };
+    let changes = blocking(move || server.agent().memory_history(&query)).await?;
     let changes = changes.into_iter().map(|change| MemoryChange {
         id: change.id,
         path: path_text(&change.path),
@@ -99,6 +101,8 @@ pub(super) async fn history(
         session_id: change.session,
         message_uuid: change.message,
         diff: change.diff,
+        before: change.before,
+        after: change.after,
     });
     Ok(MemoryHistoryResult { changes: changes.collect() })
 }

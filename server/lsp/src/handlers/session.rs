@@ -1,22 +1,40 @@
 //! `reverie/session/*`.
 
-use agent::{NewSession, Prompt, Reach, ShownKind, ShownRole, Strategy};
+use agent::{NewSession, Prompt, Reach, ShownDetail, ShownKind, ShownRole, Strategy};
 use protocol::{
-    Branch, CancelSessionParams, ConfigureSessionParams, DeleteSessionParams, Empty, ListSessionsParams,
-    ListSessionsResult, MessageKind, MessageRole, NewSessionParams, NewSessionResult, PromptPart,
-    PromptSessionParams, PromptSessionResult, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
+    Branch, CancelSessionParams, ConfigureSessionParams, DeleteSessionParams, EarlierMessagesParams,
+    EarlierMessagesResult, Empty, ListSessionsParams, ListSessionsResult, MemoryEventFile, MentionedFile,
+    MessageKind, MessageRole, NewSessionParams, NewSessionResult, Position, PromptPart, PromptSessionParams,
+    PromptSessionResult, Range, RenameSessionParams, ResumeSessionParams, ResumeSessionResult,
     ResumeStrategy, SessionMessage, SessionSummary,
 };
 use tower_lsp::jsonrpc::{self, Error};
 
 use super::{blocking, error, history::message_uuid, session_id};
-use crate::{convert::path_text, documents::to_range, server::Server, uri};
+use crate::{
+    convert::{path_text, todo_item, tool_display},
+    documents::to_range,
+    server::Server,
+    uri,
+};
+
+/// The transcript says that a memory was put beside a prompt, not why.
+const RECALLED_BEFORE: &str = "it was recalled for this message";
 
 pub(super) async fn new(server: Server, params: NewSessionParams) -> jsonrpc::Result<NewSessionResult> {
     let NewSessionParams { cwd, model, mode, title } = params;
     let new = NewSession { cwd: cwd.map(Into::into), model, mode, title };
-    let id = blocking(move || server.agent().new_session(new)).await?;
-    Ok(NewSessionResult { session_id: id.to_string() })
+    let (id, standing) = blocking(move || {
+        let id = server.agent().new_session(new)?;
+        let standing = server.agent().standing(&id)?;
+        Ok((id, standing))
+    })
+    .await?;
+    Ok(NewSessionResult {
+        session_id: id.to_string(),
+        model: standing.model,
+        mode: Some(standing.mode.to_owned()),
+    })
 }
 
 pub(super) async fn list(server: Server, params: ListSessionsParams) -> jsonrpc::Result<ListSessionsResult> {
@@ -43,7 +61,12 @@ pub(super) async fn resume(
         ResumeStrategy::Minimal => Strategy::Minimal,
     });
     let branch = params.message_uuid.as_deref().map(message_uuid).transpose()?;
-    let resumed = blocking(move || server.agent().resume(&id, strategy, branch)).await?;
+    let (resumed, standing) = blocking(move || {
+        let resumed = server.agent().resume(&id, strategy, branch)?;
+        let standing = server.agent().standing(&id)?;
+        Ok((resumed, standing))
+    })
+    .await?;
     Ok(ResumeSessionResult {
         session_id: resumed.id.to_string(),
         strategy: match resumed.strategy {
@@ -54,6 +77,25 @@ pub(super) async fn resume(
         messages: resumed.messages.into_iter().map(message).collect(),
         repairs: resumed.repairs,
         branches: resumed.branches.into_iter().map(branch_of).collect(),
+        title: standing.title,
+        model: standing.model,
+        mode: Some(standing.mode.to_owned()),
+        todos: standing.todos.into_iter().map(todo_item).collect(),
+        earlier_uuid: resumed.before.map(|uuid| uuid.to_string()),
+        running_turn_id: standing.turn,
+    })
+}
+
+pub(super) async fn earlier(
+    server: Server,
+    params: EarlierMessagesParams,
+) -> jsonrpc::Result<EarlierMessagesResult> {
+    let id = session_id(&params.session_id)?;
+    let last = message_uuid(&params.message_uuid)?;
+    let earlier = blocking(move || server.agent().earlier(&id, last)).await?;
+    Ok(EarlierMessagesResult {
+        messages: earlier.messages.into_iter().map(message).collect(),
+        earlier_uuid: earlier.before.map(|uuid| uuid.to_string()),
     })
 }
 
@@ -137,7 +179,7 @@ fn summary(summary: agent::SessionSummary) -> SessionSummary {
 }
 
 fn message(message: agent::ShownMessage) -> SessionMessage {
-    SessionMessage {
+    let mut shown = SessionMessage {
         uuid: message.uuid.to_string(),
         role: match message.role {
             ShownRole::User => MessageRole::User,
@@ -154,5 +196,45 @@ fn message(message: agent::ShownMessage) -> SessionMessage {
         },
         text: message.text,
         timestamp: message.timestamp.to_string(),
+        tool_use_id: None,
+        tool: None,
+        input: None,
+        ok: None,
+        display: None,
+        recalled: None,
+        mentioned: None,
+    };
+    match message.detail {
+        None => {}
+        Some(ShownDetail::Call { id, tool, input }) => {
+            shown.tool_use_id = Some(id);
+            shown.tool = Some(tool);
+            shown.input = Some(input);
+        }
+        Some(ShownDetail::Result { id, ok, display }) => {
+            shown.tool_use_id = Some(id);
+            shown.ok = Some(ok);
+            shown.display = Some(tool_display(display));
+        }
+        Some(ShownDetail::Recalled { path }) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            shown.recalled = Some(MemoryEventFile {
+                path: path_text(&path),
+                name,
+                r#type: None,
+                reason: RECALLED_BEFORE.to_owned(),
+                change_id: None,
+                diff: None,
+            });
+        }
+        Some(ShownDetail::Mentioned { path, lines }) => {
+            let whole_lines = |(first, last): (u32, u32)| Range {
+                start: Position { line: first.saturating_sub(1), character: 0 },
+                end: Position { line: last, character: 0 },
+            };
+            shown.mentioned =
+                Some(MentionedFile { uri: uri::from_path(&path), range: lines.map(whole_lines) });
+        }
     }
+    shown
 }

@@ -318,15 +318,15 @@ impl Queue {
             // Nobody waits for the answer any more: the question was withdrawn before it was sent.
             Outgoing::Request { id, .. } if !self.waiting.contains_key(&id) => {}
             Outgoing::Request { id, method, params } => {
-                push_frame(batch, &Call { jsonrpc: "2.0", id: Some(id), method, params: &params });
+                push_frame(batch, &Call { jsonrpc: "2.0", id: Some(id), method, params: params_of(&params) });
             }
             Outgoing::Notification { method, params } => {
-                push_frame(batch, &Call { jsonrpc: "2.0", id: None, method, params: &params });
+                push_frame(batch, &Call { jsonrpc: "2.0", id: None, method, params: params_of(&params) });
             }
             Outgoing::Update(params) => {
                 push_frame(
                     batch,
-                    &Call { jsonrpc: "2.0", id: None, method: SessionUpdate::NAME, params: &params },
+                    &Call { jsonrpc: "2.0", id: None, method: SessionUpdate::NAME, params: Some(&params) },
                 );
             }
         }
@@ -399,7 +399,8 @@ struct Call<'a, P> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<i64>,
     method: &'a str,
-    params: &'a P,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a P>,
 }
 
 fn push_frame(batch: &mut Vec<u8>, message: &impl Serialize) {
@@ -410,4 +411,9 @@ fn push_frame(batch: &mut Vec<u8>, message: &impl Serialize) {
         }
         Err(error) => tracing::error!(%error, "a message cannot be written as JSON"),
     }
+}
+
+/// `null` is nothing that JSON-RPC knows as params.
+fn params_of(params: &Value) -> Option<&Value> {
+    (!params.is_null()).then_some(params)
 }

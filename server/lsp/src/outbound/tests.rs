@@ -21,7 +21,13 @@ fn tool_start(tool: &str) -> Update {
 
 fn turn_end() -> Update {
     let usage = protocol::Usage::default();
-    Update::TurnEnd { stop_reason: protocol::StopReason::EndTurn, usage, error: None }
+    Update::TurnEnd {
+        stop_reason: protocol::StopReason::EndTurn,
+        usage,
+        error: None,
+        prompt_uuid: None,
+        message_uuid: None,
+    }
 }
 
 /// A queue and a clock that moves when it is told to.

@@ -41,6 +41,7 @@ fn dream(memories: &[Memory]) -> String {
     let finding = Finding {
         path: PathBuf::from(format!("{DIRECTORY}/MEMORY.md")),
         line: 3,
+        range: 0..0,
         code: code::DEAD_LINK,
         message: "there is no gone.md,\nwhich this entry links to".to_owned(),
         fix: None,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -37,6 +38,8 @@ pub(super) struct Include {
     pub(super) line: usize,
     /// As it is written, without what follows a `#`.
     pub(super) target: String,
+    /// With its `@`, in bytes of the body.
+    pub(super) range: Range<usize>,
 }
 
 /// The includes of a body without frontmatter, in its order, each target once.
@@ -66,7 +69,8 @@ pub(super) fn find(body: &str) -> Vec<Include> {
         {
             line += body.get(counted..at).unwrap_or_default().matches('\n').count();
             counted = at;
-            found.push(Include { line, target: target.to_owned() });
+            let written = if rest.starts_with(target) { target.len() } else { length };
+            found.push(Include { line, target: target.to_owned(), range: at..at + 1 + written });
         }
     }
     found

@@ -56,7 +56,7 @@ pub(super) fn lint(memory: &Document, findings: &mut Vec<Finding>) {
         found.into_iter().filter(|(at, words)| !is_code(*at) && is_meant(text, *at, words)).take(MOST)
     {
         let message = format!("{words:?} means another day whenever it is read: write the date");
-        findings.push(memory.finding(memory.line_at(at), code::RELATIVE_DATE, message));
+        findings.push(memory.finding_at(at..at + words.len(), code::RELATIVE_DATE, message));
     }
 }
 

@@ -22,14 +22,15 @@ const LARGEST: u64 = 1 << 20;
 const LARGEST_SUM: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     Index,
     Memory,
     Log,
 }
 
-#[derive(Debug)]
-pub(super) struct Document {
+/// A file of the directory.
+#[derive(Clone, Debug)]
+pub struct Document {
     pub path: PathBuf,
     /// To the memory directory, with `/`.
     pub relative: String,
@@ -40,7 +41,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    fn new(path: PathBuf, relative: String, text: String) -> Self {
+    /// `relative`: to the memory directory, with `/`.
+    pub fn new(path: PathBuf, relative: String, text: String) -> Self {
         let name = relative.rsplit('/').next().unwrap_or_default();
         let role = if name == index::NAME {
             Role::Index
@@ -54,18 +56,18 @@ impl Document {
     }
 
     /// The number of the line, from 1, in which a byte is.
-    pub(super) fn line_at(&self, offset: usize) -> usize {
+    pub fn line_at(&self, offset: usize) -> usize {
         self.lines.partition_point(|begin| *begin <= offset)
     }
 
     /// The whole line with its end, in bytes; from 1.
-    pub(super) fn line_range(&self, line: usize) -> std::ops::Range<usize> {
+    pub fn line_range(&self, line: usize) -> std::ops::Range<usize> {
         let begin = |line: usize| self.lines.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len());
         begin(line)..begin(line + 1)
     }
 
     /// The folder it is in, with a `/` at its end; empty for the directory itself.
-    pub(super) fn folder(&self) -> &str {
+    pub fn folder(&self) -> &str {
         self.relative.rfind('/').and_then(|at| self.relative.get(..=at)).unwrap_or_default()
     }
 }
@@ -92,7 +94,8 @@ pub(super) fn read(dir: &Path, context: &LintContext<'_>) -> io::Result<(Vec<Doc
             continue;
         }
         let path = dir.join(&found.path);
-        let finding = |code, message| Finding { path: path.clone(), line: 1, code, message, fix: None };
+        let finding =
+            |code, message| Finding { path: path.clone(), line: 1, range: 0..0, code, message, fix: None };
         let relative = match objection(&found) {
             Ok(relative) => relative,
             Err((code, message)) => {

@@ -20,14 +20,35 @@ const ROWS: u64 = 4;
 /// Others in a band that one is compared with; in a crowd of look-alikes, those before it.
 const COMPARED: usize = 16;
 
+/// Another memory that says the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Relative to the memory directory.
+    pub of: String,
+    pub is_exact: bool,
+}
+
 struct Body<'a> {
     document: &'a Document,
-    line: usize,
     words: Vec<u64>,
     pairs: HashSet<u64>,
 }
 
-pub(super) fn lint(documents: &[Document], findings: &mut Vec<Finding>) {
+impl Duplicate {
+    pub(super) fn finding(&self, memory: &Document) -> Finding {
+        let how = if self.is_exact { "the same as" } else { "nearly the same as" };
+        let begin = memory.text.len() - Topic::parse(&memory.text).body.trim_start().len();
+        let message = format!("this says {how} {}: merge them", self.of);
+        memory.finding(memory.line_at(begin), code::DUPLICATE, message)
+    }
+}
+
+pub(super) fn find(documents: &[Document]) -> HashMap<String, Duplicate> {
+    let mut found = HashMap::new();
+    let mut add = |body: &Body<'_>, of: &Body<'_>, is_exact: bool| {
+        let duplicate = Duplicate { of: of.document.relative.clone(), is_exact };
+        found.insert(body.document.relative.clone(), duplicate);
+    };
     let memories = documents.iter().filter(|document| document.role == Role::Memory);
     let bodies: Vec<Body<'_>> = memories.map(Body::new).filter(|body| !body.words.is_empty()).collect();
     let mut same: HashMap<u64, usize> = HashMap::new();
@@ -36,7 +57,9 @@ pub(super) fn lint(documents: &[Document], findings: &mut Vec<Finding>) {
         // One that says exactly the same has been compared with all others.
         let first = *same.entry(hash_of(&body.words)).or_insert(place);
         if first != place {
-            findings.extend(bodies.get(first).map(|first| body.finding(first, "the same as")));
+            if let Some(first) = bodies.get(first) {
+                add(body, first, true);
+            }
             continue;
         }
         if body.words.len() < FEW_WORDS {
@@ -52,23 +75,20 @@ pub(super) fn lint(documents: &[Document], findings: &mut Vec<Finding>) {
         candidates.dedup();
         let nearly =
             candidates.into_iter().filter_map(|place| bodies.get(place)).find(|other| body.is_nearly(other));
-        findings.extend(nearly.map(|other| body.finding(other, "nearly the same as")));
+        if let Some(other) = nearly {
+            add(body, other, false);
+        }
     }
+    found
 }
 
 impl<'a> Body<'a> {
     fn new(document: &'a Document) -> Self {
         let topic = Topic::parse(&document.text);
-        let begin = document.text.len() - topic.body.trim_start().len();
         let body = topic.body.get(..topic.body.floor_char_boundary(LONGEST)).unwrap_or_default();
         let words = words_of(body);
         let pairs = words.windows(2).map(hash_of).collect();
-        Self { document, line: document.line_at(begin), words, pairs }
-    }
-
-    fn finding(&self, other: &Self, how: &str) -> Finding {
-        let message = format!("this says {how} {}: merge them", other.document.relative);
-        self.document.finding(self.line, code::DUPLICATE, message)
+        Self { document, words, pairs }
     }
 
     /// At least nine of ten pairs are in both.

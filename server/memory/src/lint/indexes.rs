@@ -1,6 +1,6 @@
 //! Indexes and what they name: dead links, orphans, limits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::{Document, Edit, Finding, Fix, Role, code};
@@ -12,37 +12,64 @@ const MOST: usize = 200;
 const SHOWN: usize = 100;
 const TEAM: &str = "team/";
 
-pub(super) fn lint(dir: &Path, documents: &[Document], findings: &mut Vec<Finding>) {
-    let files: HashSet<&str> = documents.iter().map(|document| document.relative.as_str()).collect();
-    let mut linked: HashSet<String> = HashSet::new();
-    for document in documents.iter().filter(|document| document.role == Role::Index) {
-        lengths(document, findings);
-        let mut dead = 0;
-        for entry in index::entries(&document.text) {
-            let Some(target) = target_of(document, entry.target) else { continue };
-            let exists = files.contains(target.as_str()) || dir.join(&target).symlink_metadata().is_ok();
-            linked.insert(target);
-            if !exists && dead < MOST {
-                dead += 1;
-                let line = entry.line + 1;
-                let shown: String = entry.target.chars().take(SHOWN).collect();
-                let message = format!("there is no {shown}, which this entry links to");
-                let fix = document.fix("Remove the line", document.line_range(line), "");
-                findings.push(Finding { fix, ..document.finding(line, code::DEAD_LINK, message) });
+/// What the indexes link to, and what there is to link to.
+#[derive(Clone, Debug, Default)]
+pub struct Linked {
+    files: HashSet<String>,
+    linked: HashSet<String>,
+    /// The texts of the indexes, by their paths.
+    texts: HashMap<String, String>,
+}
+
+impl Linked {
+    pub fn of(documents: &[Document]) -> Self {
+        Self::of_all(documents.iter())
+    }
+
+    pub fn of_all<'d>(documents: impl Iterator<Item = &'d Document>) -> Self {
+        let mut known = Self::default();
+        for document in documents {
+            known.files.insert(document.relative.clone());
+            if document.role == Role::Index {
+                let targets = index::entries(&document.text).into_iter();
+                known.linked.extend(targets.filter_map(|entry| target_of(document, entry.target)));
+                known.texts.insert(document.relative.clone(), document.text.clone());
             }
         }
+        known
     }
-    for memory in documents.iter().filter(|document| document.role == Role::Memory) {
-        if !linked.contains(&memory.relative) {
-            let fix = Some(added_line(dir, documents, memory));
-            let message = "no index links to this memory, so that only recall may find it";
-            findings.push(Finding { fix, ..memory.finding(1, code::ORPHAN, message) });
+}
+
+pub(super) fn lint(dir: &Path, document: &Document, known: &Linked, findings: &mut Vec<Finding>) {
+    lengths(document, findings);
+    let mut dead = 0;
+    for entry in index::entries(&document.text) {
+        let Some(target) = target_of(document, entry.target) else { continue };
+        let exists = known.files.contains(&target) || dir.join(&target).symlink_metadata().is_ok();
+        if !exists && dead < MOST {
+            dead += 1;
+            let line = entry.line + 1;
+            let shown: String = entry.target.chars().take(SHOWN).collect();
+            let message = format!("there is no {shown}, which this entry links to");
+            let fix = document.fix("Remove the line", document.line_range(line), "");
+            findings.push(Finding {
+                fix,
+                ..document.finding_at(entry.target_range.clone(), code::DEAD_LINK, message)
+            });
         }
     }
 }
 
+pub(super) fn lint_orphan(dir: &Path, memory: &Document, known: &Linked, findings: &mut Vec<Finding>) {
+    if !known.linked.contains(&memory.relative) {
+        let fix = Some(added_line(dir, known, memory));
+        let message = "no index links to this memory, so that only recall may find it";
+        findings.push(Finding { fix, ..memory.finding(1, code::ORPHAN, message) });
+    }
+}
+
 /// A path relative to the memory directory, or an absolute one; `None` for what is no file.
-fn target_of(index: &Document, written: &str) -> Option<String> {
+pub fn target_of(index: &Document, written: &str) -> Option<String> {
     let target = written.split('#').next().unwrap_or_default().replace("%20", " ");
     if target.is_empty() || target.contains("://") || target.starts_with("mailto:") || target.starts_with('~')
     {
@@ -90,10 +117,10 @@ fn lengths(index: &Document, findings: &mut Vec<Finding>) {
     }
 }
 
-fn added_line(dir: &Path, documents: &[Document], memory: &Document) -> Fix {
+fn added_line(dir: &Path, known: &Linked, memory: &Document) -> Fix {
     let folder = if memory.relative.starts_with(TEAM) { TEAM } else { "" };
     let name = format!("{folder}{}", index::NAME);
-    let text = documents.iter().find(|document| document.relative == name).map_or("", |index| &index.text);
+    let text = known.texts.get(&name).map_or("", String::as_str);
     let link = memory.relative.strip_prefix(folder).unwrap_or(&memory.relative);
     let with_line = index::with_entry(text, &line_for(memory, link));
     let replacement = with_line.get(text.len()..).unwrap_or_default().to_owned();
@@ -101,7 +128,8 @@ fn added_line(dir: &Path, documents: &[Document], memory: &Document) -> Fix {
     Fix { title: format!("Add it to {name}"), edits: vec![edit] }
 }
 
-fn line_for(memory: &Document, link: &str) -> String {
+/// An entry for the memory, as the index has them.
+pub fn line_for(memory: &Document, link: &str) -> String {
     let topic = Topic::parse(&memory.text);
     let stem = link.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map_or(link, |(stem, _)| stem);
     let title = topic.name.unwrap_or_else(|| stem.replace(['_', '-'], " ")).replace(['[', ']'], "");

@@ -37,8 +37,11 @@ pub fn lint_instructions(path: &Path, text: &str) -> Vec<Finding> {
              {split}; move what concerns some files only into .claude/rules/*.md with `paths:`",
             text.chars().count()
         );
-        let path = path.to_owned();
-        findings.push(Finding { path, line, code: code::LONG_INSTRUCTIONS, message, fix: None });
+        let (path, code) = (path.to_owned(), code::LONG_INSTRUCTIONS);
+        let start = text.get(..limit).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let end =
+            text.get(limit..).and_then(|rest| rest.find(['\r', '\n'])).map_or(text.len(), |at| limit + at);
+        findings.push(Finding { path, line, range: start..end, code, message, fix: None });
     }
     findings.sort_by_key(|finding| finding.line);
     findings
@@ -54,15 +57,15 @@ fn hidden_characters(path: &Path, text: &str, findings: &mut Vec<Finding>) {
             message.push_str(&format!(": {word:?} is not what it looks like"));
         } else {
             let replacement = if found.class == Class::LineSeparator { "\n" } else { "" }.to_owned();
-            let edits = vec![Edit { path: path.to_owned(), range, replacement }];
+            let edits = vec![Edit { path: path.to_owned(), range: range.clone(), replacement }];
             fix = Some(Fix { title: "Remove what nobody sees".to_owned(), edits });
             let codes: Vec<String> =
                 piece.chars().take(4).map(|character| format!("U+{:04X}", u32::from(character))).collect();
             let more = if piece.chars().nth(4).is_some() { " …" } else { "" };
             message.push_str(&format!(" ({}{more})", codes.join(" ")));
         }
-        let path = path.to_owned();
-        findings.push(Finding { path, line: found.line + 1, code: code::HIDDEN_CHARACTERS, message, fix });
+        let (path, line, code) = (path.to_owned(), found.line + 1, code::HIDDEN_CHARACTERS);
+        findings.push(Finding { path, line, range, code, message, fix });
     }
 }
 

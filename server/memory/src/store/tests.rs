@@ -81,13 +81,17 @@ fn uses_are_counted_and_kept() {
     let bench = Bench::new(&[("deploys.md", DEPLOY)]);
     bench.store.memories();
     let now = Timestamp::now();
-    bench
-        .store
-        .count(&[("deploys.md".to_owned(), Use::Recalled), ("gone.md".to_owned(), Use::Recalled)], now);
-    bench
-        .store
-        .count(&[("deploys.md".to_owned(), Use::Cited), ("deploys.md".to_owned(), Use::Recalled)], now);
-    let expected = Counts { recalled: 2, cited: 1, last: Some(now) };
+    bench.store.count(
+        &[("deploys.md".to_owned(), Use::Recalled), ("gone.md".to_owned(), Use::Recalled)],
+        None,
+        now,
+    );
+    bench.store.count(
+        &[("deploys.md".to_owned(), Use::Cited), ("deploys.md".to_owned(), Use::Recalled)],
+        Some("s"),
+        now,
+    );
+    let expected = Counts { recalled: 2, cited: 1, last: Some(now), session: Some("s".to_owned()) };
     assert_eq!(bench.store.memories()[0].counts, expected);
     let other = Store::new(bench.store.directory().to_owned());
     assert_eq!(other.memories()[0].counts, expected);

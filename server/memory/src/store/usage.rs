@@ -19,7 +19,7 @@ pub enum Use {
     Cited,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     #[serde(default)]
     pub recalled: u32,
@@ -27,6 +27,9 @@ pub struct Counts {
     pub cited: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
+    /// The session of the last use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// Whatever cannot be read counts as nothing.
@@ -41,7 +44,12 @@ pub(super) fn read(directory: &Path) -> BTreeMap<String, Counts> {
     }
 }
 
-pub(super) fn add(directory: &Path, used: &[(String, Use)], now: Timestamp) -> io::Result<()> {
+pub(super) fn add(
+    directory: &Path,
+    used: &[(String, Use)],
+    session: Option<&str>,
+    now: Timestamp,
+) -> io::Result<()> {
     let folder = directory.join(".history");
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let lock = File::options()
@@ -59,6 +67,7 @@ pub(super) fn add(directory: &Path, used: &[(String, Use)], now: Timestamp) -> i
             Use::Cited => entry.cited = entry.cited.saturating_add(1),
         }
         entry.last = Some(now);
+        entry.session = session.map(str::to_owned);
     }
     counts.retain(|path, _| directory.join(path).exists());
     let mut new = tempfile::NamedTempFile::new_in(&folder)?;

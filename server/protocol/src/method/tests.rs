@@ -81,6 +81,7 @@ fn every_update_has_its_pinned_shape() {
             detail: "d".into(),
             tokens_freed: 7,
             cache: CacheEffect::Kept,
+            original: None,
         },
         Update::Retry { attempt: 1, delay_ms: 500, reason: "overloaded".into(), discard: true },
         Update::Notice { level: NoticeLevel::Info, text: "n".into() },
@@ -92,11 +93,19 @@ fn every_update_has_its_pinned_shape() {
             }],
         },
         Update::Title { title: "T".into() },
-        Update::TurnEnd { stop_reason: StopReason::EndTurn, usage, error: None },
+        Update::TurnEnd {
+            stop_reason: StopReason::EndTurn,
+            usage,
+            error: None,
+            prompt_uuid: Some("p".into()),
+            message_uuid: Some("m".into()),
+        },
         Update::TurnEnd {
             stop_reason: StopReason::MaxRounds,
             usage,
             error: Some(TurnError { code: "c".into(), message: "m".into() }),
+            prompt_uuid: None,
+            message_uuid: None,
         },
     ];
     let lines: Vec<String> = updates.iter().map(|update| serde_json::to_string(update).unwrap()).collect();
@@ -116,7 +125,7 @@ fn every_update_has_its_pinned_shape() {
         {"kind":"notice","level":"info","text":"n"}
         {"kind":"todo","items":[{"content":"x","status":"in_progress","activeForm":"doing x"}]}
         {"kind":"title","title":"T"}
-        {"kind":"turnEnd","stopReason":"endTurn","usage":{"inputTokens":1,"outputTokens":2,"cacheReadTokens":3,"cacheWriteTokens":4}}
+        {"kind":"turnEnd","stopReason":"endTurn","usage":{"inputTokens":1,"outputTokens":2,"cacheReadTokens":3,"cacheWriteTokens":4},"promptUuid":"p","messageUuid":"m"}
         {"kind":"turnEnd","stopReason":"maxRounds","usage":{"inputTokens":1,"outputTokens":2,"cacheReadTokens":3,"cacheWriteTokens":4},"error":{"code":"c","message":"m"}}
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
@@ -150,7 +159,7 @@ fn capabilities_that_are_not_announced_are_off() {
     check_wire(
         capabilities,
         expect![[
-            r#"{"version":1,"permissionAsk":true,"userAsk":false,"planAsk":false,"documentSave":false,"editorDiagnostics":false,"editorSymbols":false}"#
+            r#"{"version":1,"permissionAsk":true,"userAsk":false,"planAsk":false,"documentSave":false,"editorDiagnostics":false,"editorSymbols":false,"trustView":false,"memoryView":false,"inlineMemory":false}"#
         ]],
     );
 }

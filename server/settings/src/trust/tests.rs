@@ -280,6 +280,20 @@ fn what_is_too_wide_is_never_trusted() {
 }
 
 #[test]
+fn in_the_restricted_mode_of_an_editor_nothing_is_trusted() {
+    let place = Place::new("//- project/.mcp.json\n{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}\n");
+    let project = place.path("project");
+    assert!(set(&place.environment, &project, true).unwrap().is_trusted());
+    let variables = [("REVERIE_RESTRICTED".to_owned(), "1".to_owned())];
+    let restricted = Environment::new(place.environment.home().to_owned(), variables);
+    let trust = state(&restricted, &project);
+    assert_eq!(trust.status, TrustState::Untrusted);
+    assert!(trust.cannot.unwrap().contains("restricted mode"));
+    assert!(set(&restricted, &project, true).is_err());
+    assert!(state(&place.environment, &project).is_trusted(), "nothing was taken back");
+}
+
+#[test]
 fn links_out_of_the_folder_are_told_and_not_read() {
     let place = Place::new(
         "//- outside/settings.json\n{\"permissions\": {\"deny\": [\"Bash\"]}}\n//- outside/skill/SKILL.md\nX\n",

@@ -66,7 +66,7 @@ fn steps(events: Vec<Bytes>, delivery: &Delivery) -> Vec<Step> {
         End::Complete | End::CutAfterBytes(_) => usize::MAX,
     };
     for (index, event) in events.into_iter().take(last_event).enumerate() {
-        if let Some((_, gate)) = delivery.inner_gate.as_ref().filter(|(events, _)| *events == index) {
+        for (_, gate) in delivery.inner_gates.iter().filter(|(events, _)| *events == index) {
             steps.push(Step::Flush);
             steps.push(Step::Wait(gate.clone()));
         }

@@ -66,7 +66,7 @@ pub(super) struct Delivery {
     /// The response starts only when this opens.
     pub start_gate: Option<Gate>,
     /// The events behind this many wait for the gate.
-    pub inner_gate: Option<(usize, Gate)>,
+    pub inner_gates: Vec<(usize, Gate)>,
     /// Bytes in front of event `.0` that belong to no event.
     pub garbage: Option<(usize, Bytes)>,
     pub chunk_bytes: Option<usize>,
@@ -186,9 +186,9 @@ impl Reply {
         self
     }
 
-    /// `events` go out, the others wait for the gate.
+    /// `events` go out, the others wait for the gate. There may be several.
     pub fn pausing_after(mut self, events: usize, gate: &Gate) -> Self {
-        self.delivery.inner_gate = Some((events, gate.clone()));
+        self.delivery.inner_gates.push((events, gate.clone()));
         self
     }
 

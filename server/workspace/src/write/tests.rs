@@ -254,6 +254,16 @@ async fn a_document_restored_with_unsaved_changes_counts_as_unsaved() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_document_restored_in_a_character_set_that_only_the_editor_reads_counts_as_unsaved_too() {
+    for (restored, route) in [("раз\n", Route::EditorSaved), ("раз\ntyped\n", Route::EditorUnsaved)] {
+        let fixture = opened(restored, Manner::Honest);
+        // "раз" in Windows-1251.
+        fs::write(&fixture.path, b"\xf0\xe0\xe7\n").unwrap();
+        assert_eq!(fixture.write("два\n").await.unwrap().route, route, "{restored:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_editor_that_cannot_save_leaves_it_unsaved() {
     let folder = folder();
     let path = folder.path().join("file");

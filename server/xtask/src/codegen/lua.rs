@@ -57,7 +57,8 @@ fn tag(fields: &[Field]) -> String {
         Type::Literal(text) => Some(text.clone()),
         _ => None,
     });
-    literal.unwrap_or_else(|| "other".to_owned())
+    // What has no tag is told apart by its fields.
+    literal.or_else(|| fields.first().map(|field| field.name.clone())).unwrap_or_else(|| "other".to_owned())
 }
 
 fn inline(kind: &Type) -> String {
@@ -65,6 +66,7 @@ fn inline(kind: &Type) -> String {
         Type::Any => "any".to_owned(),
         Type::Null => "vim.NIL".to_owned(),
         Type::Boolean => "boolean".to_owned(),
+        Type::Integer => "integer".to_owned(),
         Type::Number => "number".to_owned(),
         Type::String => "string".to_owned(),
         Type::Literal(text) => format!("'{text}'"),

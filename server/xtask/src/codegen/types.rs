@@ -7,6 +7,7 @@ pub enum Type {
     Any,
     Null,
     Boolean,
+    Integer,
     Number,
     String,
     Literal(String),
@@ -77,7 +78,8 @@ impl Type {
         match name {
             "null" => Self::Null,
             "boolean" => Self::Boolean,
-            "integer" | "number" => Self::Number,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
             "string" => Self::String,
             "array" => Self::List(Box::new(schema.get("items").map_or(Self::Any, Self::of))),
             "object" => Self::object(schema),

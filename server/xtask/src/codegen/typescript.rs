@@ -49,7 +49,7 @@ fn body(kind: &Type, depth: usize) -> String {
         Type::Any => "unknown".to_owned(),
         Type::Null => "null".to_owned(),
         Type::Boolean => "boolean".to_owned(),
-        Type::Number => "number".to_owned(),
+        Type::Integer | Type::Number => "number".to_owned(),
         Type::String => "string".to_owned(),
         Type::Literal(text) => format!("{text:?}"),
         Type::Named(name) => name.clone(),

@@ -131,6 +131,7 @@ fn hidden_characters_are_found_in_memories_and_instructions() {
             Finding {
                 path: "/w/CLAUDE.md",
                 line: 2,
+                range: 9..12,
                 code: "hidden-characters",
                 message: "there is a character that turns the direction of text (U+2066)",
                 fix: Some(
@@ -162,6 +163,7 @@ fn instructions_may_be_long_and_not_longer() {
             Finding {
                 path: "/w/CLAUDE.md",
                 line: 19992,
+                range: 59987..59989,
                 code: "long-instructions",
                 message: "the file has 60033 characters, for which every request pays; more than 40000 are too many: the longest section is \"Long part\"; move what concerns some files only into .claude/rules/*.md with `paths:`",
                 fix: None,

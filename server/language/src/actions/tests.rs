@@ -1,0 +1,157 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::testing::Bench;
+
+/// The actions at the cursor, each with what the text is after it.
+fn check(files: &str, path: &str, expected: Expect) {
+    let bench = Bench::new(files);
+    let (text, at) = bench.cursor(path);
+    let shown = bench.with(path, &text, |page, facts| {
+        let found = actions(page, facts, at..at).into_iter().map(|action| match action.deed {
+            Deed::Edit(edits) => {
+                let fix = Fix { title: String::new(), edits };
+                let edited = &fix.edits[0].path;
+                let before = if *edited == page.path {
+                    text.clone()
+                } else {
+                    std::fs::read_to_string(edited).unwrap_or_default()
+                };
+                let after = fix.applied(edited, &before);
+                let line = after.lines().find(|line| !before.lines().any(|other| other == *line));
+                format!("{}: {:?}\n", action.title, line.unwrap_or("(a line less)"))
+            }
+            deed => format!("{}: {deed:?}\n", action.title),
+        });
+        found.collect::<String>()
+    });
+    expected.assert_eq(&bench.shown(&shown));
+}
+
+const FRONT: &str = "---\nname: Note\ndescription: d\ntype: project\ncreated: 2026-03-10\n---\n\n";
+
+#[test]
+fn a_reference_to_what_has_moved_or_gone_is_mended() {
+    let memory = |body: &str| {
+        format!("//- memory/MEMORY.md\n- [n](n.md)\n//- memory/n.md\n{FRONT}{body}\n//- src/deep/auth.rs\n")
+    };
+    check(
+        &memory("Look into `src/au$0th.rs:3` first."),
+        "memory/n.md",
+        expect![[r#"
+        It is src/deep/auth.rs now: "Look into `src/deep/auth.rs:3` first."
+        Remove the reference: "Look into first."
+        Say that it is gone: "Look into src/auth.rs:3 (gone, 2026-03-20) first."
+        Delete this memory: Delete("memory/n.md")
+    "#]],
+    );
+    check(
+        &memory("- `src/go$0ne.rs`\n- more"),
+        "memory/n.md",
+        expect![[r#"
+        Remove the reference: "(a line less)"
+        Say that it is gone: "- src/gone.rs (gone, 2026-03-20)"
+        Delete this memory: Delete("memory/n.md")
+    "#]],
+    );
+    check(
+        &memory("As in [the code](src/go$0ne.rs), do."),
+        "memory/n.md",
+        expect![[r#"
+        Remove the reference: "As in, do."
+        Say that it is gone: "As in the code (gone, 2026-03-20), do."
+        Delete this memory: Delete("memory/n.md")
+    "#]],
+    );
+}
+
+#[test]
+fn a_link_by_reference_is_mended_where_it_is_defined() {
+    let memory = |body: &str| {
+        format!("//- memory/MEMORY.md\n- [n](n.md)\n//- memory/n.md\n{FRONT}{body}\n//- src/deep/auth.rs\n")
+    };
+    check(
+        &memory("See [the code][c].\n\n[c]: src/au$0th.rs#x"),
+        "memory/n.md",
+        expect![[r#"
+            It is src/deep/auth.rs now: "[c]: src/deep/auth.rs#x"
+            Remove the reference: "See the code."
+            Say that it is gone: "See the code (gone, 2026-03-20)."
+            Delete this memory: Delete("memory/n.md")
+        "#]],
+    );
+    check(
+        &memory("Nobody refers to it.\n\n[c]: src/go$0ne.rs"),
+        "memory/n.md",
+        expect![[r#"
+            Remove the reference: "(a line less)"
+            Say that it is gone: "src/gone.rs (gone, 2026-03-20)"
+            Delete this memory: Delete("memory/n.md")
+        "#]],
+    );
+}
+
+#[test]
+fn a_date_is_made_absolute_by_the_day_it_was_written() {
+    check(
+        &format!(
+            "//- memory/MEMORY.md\n- [n](n.md)\n//- memory/n.md\n{FRONT}The freeze began yes$0terday.\n"
+        ),
+        "memory/n.md",
+        expect![[r#"
+            Write 2026-03-09: "The freeze began 2026-03-09."
+            Delete this memory: Delete("memory/n.md")
+        "#]],
+    );
+}
+
+#[test]
+fn a_memory_without_an_entry_gets_one_and_one_without_frontmatter_too() {
+    check(
+        "//- memory/MEMORY.md\n- [x](x.md)\n//- memory/my-note.md\nw$0ords\n",
+        "memory/my-note.md",
+        expect![[r#"
+            Add frontmatter: "---"
+            Add it to MEMORY.md: "- [my note](my-note.md)"
+            Delete this memory: Delete("memory/my-note.md")
+        "#]],
+    );
+}
+
+#[test]
+fn a_dead_link_is_led_to_the_memory_that_is_meant() {
+    check(
+        &format!("//- memory/MEMORY.md\n- [Note](ol$0d.md) — hook\n//- memory/new.md\n{FRONT}x\n"),
+        "memory/MEMORY.md",
+        expect![[r#"
+            Link to new.md: "- [Note](new.md) — hook"
+            Remove the line: "(a line less)"
+        "#]],
+    );
+}
+
+#[test]
+fn a_long_entry_is_shortened_to_a_word() {
+    let hook = "words that go on ".repeat(14);
+    check(
+        &format!("//- memory/MEMORY.md\n- [n](n.md) —$0 {hook}\n//- memory/n.md\n{FRONT}x\n"),
+        "memory/MEMORY.md",
+        expect![[r#"
+            Shorten the entry: "- [n](n.md) — words that go on words that go on words that go on words that go on words that go on words that go on words that go on words that go…"
+        "#]],
+    );
+}
+
+#[test]
+fn what_says_the_same_twice_is_merged() {
+    check(
+        &format!(
+            "//- memory/MEMORY.md\n- [a](a.md)\n- [b](b.md)\n//- memory/a.md\n{FRONT}The same words.\n//- memory/b.md\n{FRONT}The $0same words.\n"
+        ),
+        "memory/b.md",
+        expect![[r#"
+            Merge this into a.md: Merge { path: "memory/b.md", into: "memory/a.md" }
+            Delete this memory: Delete("memory/b.md")
+        "#]],
+    );
+}

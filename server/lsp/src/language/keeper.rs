@@ -1,0 +1,283 @@
+//! Keeps what is known up to date: when memories change, when files that they name come and go. One task, which runs when
+//! there is something to do.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use agent::{MemoryActor, MemoryEvent, MemoryEventKind, MemoryFile};
+use language::{Files, Knowledge, Role};
+use protocol::{MemoryInlineParams, MemoryPlace, Notification as _, method::MemoryInline};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tokio::sync::Notify;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Language, Opened, View, watch::Watch};
+use crate::{convert, server::Server, uri};
+
+/// Changes come in flocks: git removes many files at once.
+const DEBOUNCE: Duration = Duration::from_millis(80);
+/// Places that one event is shown at.
+const MOST_PLACES: usize = 50;
+
+#[derive(Default)]
+pub(super) struct Keeper {
+    changed: Arc<Notify>,
+    pending: Arc<Mutex<Pending>>,
+    running: OnceLock<AbortOnDropHandle<()>>,
+    watch: Mutex<Watch>,
+}
+
+/// What there is to do.
+#[derive(Default)]
+struct Pending {
+    memories: bool,
+    files: bool,
+    events: Vec<MemoryEvent>,
+}
+
+impl Keeper {
+    /// Sees what becomes of the files that memories name.
+    pub(super) fn watch(&self, knowledge: &Knowledge, files: &Files) {
+        let (pending, changed) = (Arc::clone(&self.pending), Arc::clone(&self.changed));
+        let tell = move || {
+            lock(&pending).files = true;
+            changed.notify_one();
+        };
+        lock(&self.watch).turn_to(knowledge, files, tell);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Language {
+    /// Memories have changed.
+    pub(crate) fn memories_changed(self: &Arc<Self>) {
+        if self.state().is_asked {
+            self.note(|pending| pending.memories = true);
+        }
+    }
+
+    /// Something happened to memories that may be shown where they are spoken of.
+    pub(crate) fn happened(self: &Arc<Self>, event: &MemoryEvent) {
+        if self.frontend.client.get().is_some_and(|client| client.reverie.inline_memory) {
+            self.note(|pending| pending.events.push(event.clone()));
+        }
+    }
+
+    fn files_changed(self: &Arc<Self>) {
+        if self.state().is_asked {
+            self.note(|pending| pending.files = true);
+        }
+    }
+
+    fn note(self: &Arc<Self>, note: impl FnOnce(&mut Pending)) {
+        note(&mut lock(&self.keeper.pending));
+        self.start();
+        self.keeper.changed.notify_one();
+    }
+
+    pub(super) fn start(self: &Arc<Self>) {
+        self.keeper.running.get_or_init(|| {
+            let (language, changed) = (Arc::downgrade(self), Arc::clone(&self.keeper.changed));
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                loop {
+                    changed.notified().await;
+                    tokio::time::sleep(DEBOUNCE).await;
+                    let Some(language) = language.upgrade() else { return };
+                    let done = tokio::task::spawn_blocking(move || language.bring_up_to_date()).await;
+                    if let Err(panic) = done {
+                        tracing::error!(%panic, "keeping up with memories panicked");
+                    }
+                }
+            }))
+        });
+    }
+
+    fn bring_up_to_date(self: &Arc<Self>) {
+        self.faults.reach("language keeper");
+        let Pending { memories, files, events } = std::mem::take(&mut *lock(&self.keeper.pending));
+        let places = self.places();
+        if memories || files {
+            if files {
+                let listed = Arc::clone(&self.state().files);
+                listed.list_again();
+            }
+            let (knowledge, known_files) = self.read(&places);
+            self.keeper.watch(&knowledge, &known_files);
+            self.tell_stale(&knowledge, &known_files);
+        }
+        if !events.is_empty() {
+            let view = self.view(places);
+            for event in events {
+                self.tell_inline(&view, &event);
+            }
+        }
+        if memories || files {
+            self.refresh();
+        }
+    }
+
+    /// "Marks the memory stale": what has gone since it was last looked at.
+    fn tell_stale(&self, knowledge: &Knowledge, files: &Files) {
+        let now = knowledge.stale(files);
+        let before = std::mem::replace(&mut self.state().stale, now.clone());
+        let mut gone: Vec<MemoryFile> = Vec::new();
+        let counted = self.agent.memory_lookup();
+        for (relative, paths) in &now {
+            let known = before.get(relative);
+            let new: Vec<&str> = paths
+                .iter()
+                .filter(|path| known.is_none_or(|known| !known.contains(path)))
+                .map(String::as_str)
+                .collect();
+            let Some(memory) = knowledge.document(relative).filter(|_| !new.is_empty()) else { continue };
+            gone.push(MemoryFile {
+                path: memory.document.path.clone(),
+                name: memory.name.clone(),
+                kind: counted(relative).and_then(|memory| memory.kind),
+                reason: format!("{} {} gone", new.join(", "), if new.len() == 1 { "is" } else { "are" }),
+                change: None,
+                diff: None,
+            });
+        }
+        if !gone.is_empty() {
+            let (kind, by) = (MemoryEventKind::Stale, MemoryActor::User);
+            self.frontend.tell_memory_event(MemoryEvent { kind, session: None, turn: None, by, files: gone });
+        }
+    }
+
+    /// At the places of open documents that the memories speak of, and at the memories themselves.
+    fn tell_inline(self: &Arc<Self>, view: &View, event: &MemoryEvent) {
+        let mut places = Vec::new();
+        for document in self.workspace.documents() {
+            let Some(role) = view.places.role(&document.path) else { continue };
+            let Some(opened) = self.open(document.path, role) else { continue };
+            places.extend(self.places_of(view, &opened, event));
+            if places.len() >= MOST_PLACES {
+                break;
+            }
+        }
+        places.truncate(MOST_PLACES);
+        if places.is_empty() {
+            return;
+        }
+        let told = convert::memory_event(MemoryEvent { files: Vec::new(), ..event.clone() });
+        let params = MemoryInlineParams { kind: told.kind, by: told.by, places };
+        match serde_json::to_value(params) {
+            Ok(params) => self.frontend.outbound.notify(MemoryInline::NAME, params),
+            Err(error) => tracing::error!(%error, "places of memories cannot be written as JSON"),
+        }
+    }
+
+    fn places_of(self: &Arc<Self>, view: &View, opened: &Opened, event: &MemoryEvent) -> Vec<MemoryPlace> {
+        let place = |range: &std::ops::Range<usize>, file: &MemoryFile| {
+            let range = opened.measured.range(range);
+            let position =
+                |at: workspace::Position| protocol::Position { line: at.line, character: at.character };
+            MemoryPlace {
+                uri: self.frontend.documents.uri(&opened.path),
+                range: protocol::Range { start: position(range.start), end: position(range.end) },
+                text: words(event, file),
+                path: convert::path_text(&file.path),
+                change_id: file.change.clone(),
+            }
+        };
+        if opened.role != Role::Source {
+            let own = event.files.iter().find(|file| file.path == opened.path);
+            return own.map(|file| place(&(0..0), file)).into_iter().collect();
+        }
+        let mut places = Vec::new();
+        for mark in self.marks(view, opened) {
+            let here = |file: &&MemoryFile| {
+                mark.memories.iter().any(|marked| marked.known.document.path == file.path)
+            };
+            places.extend(event.files.iter().filter(here).map(|file| place(&mark.range, file)));
+        }
+        places
+    }
+}
+
+fn words(event: &MemoryEvent, file: &MemoryFile) -> String {
+    let by = match event.by {
+        MemoryActor::Dream => " by a dream",
+        MemoryActor::Extraction => " from the session",
+        MemoryActor::Team => " by the team",
+        MemoryActor::Recall | MemoryActor::Model | MemoryActor::User => "",
+    };
+    let done = match event.kind {
+        MemoryEventKind::Recalled => "Recalled",
+        MemoryEventKind::Saved => "Remembered",
+        MemoryEventKind::Updated => "Updated",
+        MemoryEventKind::Deleted => "Forgotten",
+        MemoryEventKind::Undone => "Taken back",
+        MemoryEventKind::Stale => "Stale",
+    };
+    format!("◆ {done}{by}: {}", file.name)
+}
+
+/// After a notification of the client has been applied: has it to do with what is known? Called for every keystroke.
+pub(crate) fn observe(server: &Server, method: &str, params: Option<&RawValue>) {
+    let language = server.language();
+    match method {
+        "textDocument/didChange" => language.push_soon(),
+        "textDocument/didOpen" => language.push_soon(),
+        "textDocument/didSave" | "textDocument/didClose" => {
+            let Some(path) = document(params) else { return };
+            language.forget_outline(&path);
+            language.push_soon();
+            // What was typed and not saved is not there any more.
+            if method == "textDocument/didClose" && path.extension().is_some_and(|ending| ending == "md") {
+                language.memories_changed();
+            }
+        }
+        "workspace/didRenameFiles" => renamed(language, params),
+        "workspace/didChangeWatchedFiles" => language.files_changed(),
+        "workspace/didChangeWorkspaceFolders" => {
+            language.settings_changed();
+            language.memories_changed();
+        }
+        _ => {}
+    }
+}
+
+fn document(params: Option<&RawValue>) -> Option<PathBuf> {
+    let params: Value = serde_json::from_str(params?.get()).ok()?;
+    uri::to_path(params.pointer("/textDocument/uri")?.as_str()?)
+}
+
+fn renamed(language: &Arc<Language>, params: Option<&RawValue>) {
+    #[derive(Deserialize)]
+    struct Params {
+        files: Vec<Renamed>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Renamed {
+        old_uri: String,
+        new_uri: String,
+    }
+    let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else { return };
+    let moves: Vec<(PathBuf, PathBuf)> = params
+        .files
+        .iter()
+        .filter_map(|file| Some((uri::to_path(&file.old_uri)?, uri::to_path(&file.new_uri)?)))
+        .collect();
+    for (old, new) in &moves {
+        language.state().files.rename(old, new);
+    }
+    language.files_changed();
+    let agent = Arc::clone(&language.agent);
+    tokio::task::spawn_blocking(move || {
+        for (old, new) in moves {
+            if let Err(error) = agent.memory_moved(&old, &new) {
+                tracing::debug!(%error, "the index does not follow a renamed memory");
+            }
+        }
+    });
+}

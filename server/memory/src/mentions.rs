@@ -1,0 +1,221 @@
+//! Files and symbols that a memory names: in backticks, or in a link.
+//!
+//! Only what is surely meant: a path with a folder that exists or an ending that code has, a symbol that is written as
+//! one. What might be something else is left alone: a mention that is wrong costs more than one that is missing.
+
+mod files;
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use markdown::{links, prose::Inert};
+
+pub use self::files::Files;
+use crate::Topic;
+
+/// Beyond this, nobody has written it by hand.
+const LONGEST: usize = 256 << 10;
+/// Longer than any path or symbol that someone would name.
+const LONGEST_NAME: usize = 300;
+
+/// Endings that make a bare name a file of the workspace.
+const CODE: &str = "rs ts tsx js jsx mjs cjs py pyi go java kt kts c h cc cpp hpp cs rb php swift lua sh sql scala hs ml \
+                    ex exs erl clj dart zig vue svelte proto tf nix";
+/// Endings that make a path of one, with a folder before it.
+const OTHER: &str = "md toml yaml yml json xml html css scss less txt cfg ini lock gradle env csv graphql";
+/// Names of things that look like files.
+const NO_FILES: [&str; 14] = [
+    "node.js",
+    "vue.js",
+    "next.js",
+    "nuxt.js",
+    "react.js",
+    "express.js",
+    "three.js",
+    "d3.js",
+    "ember.js",
+    "backbone.js",
+    "chart.js",
+    "nest.js",
+    "alpine.js",
+    "p5.js",
+];
+
+/// Where a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Code,
+    /// Whatever a link names is meant to be there.
+    Link,
+}
+
+/// Something that a memory names, whatever it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The code span or the link as a whole, in bytes of the memory's text.
+    pub range: Range<usize>,
+    /// The name alone. Of a link by reference it is in the definition, and so elsewhere.
+    pub name_range: Range<usize>,
+    pub name: String,
+    pub place: Place,
+}
+
+/// A path as a memory names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'t> {
+    /// Relative to a workspace folder, or to wherever the writer stood.
+    pub path: &'t str,
+    /// From 1: `src/main.rs:12`.
+    pub line: Option<u32>,
+}
+
+/// What a memory names, code spans first, each in the order of the text.
+pub fn find(text: &str) -> Vec<Mention> {
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
+    let body = Topic::parse(text).body;
+    let begin = text.len() - body.len();
+    let mut mentions = Vec::new();
+    for range in &Inert::of(body).code {
+        let Some(name) = body.get(range.clone()).and_then(code_span) else { continue };
+        let start = begin + name.as_ptr().addr() - body.as_ptr().addr();
+        mentions.push(Mention {
+            range: begin + range.start..begin + range.end,
+            name_range: start..start + name.len(),
+            name: name.to_owned(),
+            place: Place::Code,
+        });
+    }
+    for link in links::find(body) {
+        mentions.push(Mention {
+            range: begin + link.range.start..begin + link.range.end,
+            name_range: begin + link.target_range.start..begin + link.target_range.end,
+            name: link.target.replace("%20", " "),
+            place: Place::Link,
+        });
+    }
+    mentions
+}
+
+impl Mention {
+    /// A link by reference: what it names is written in its definition, which is a mention of its own.
+    pub fn is_by_reference(&self) -> bool {
+        self.name_range.start < self.range.start || self.range.end < self.name_range.end
+    }
+
+    /// The file it means, if it means one of the workspace.
+    pub fn file<'m>(&'m self, files: &Files) -> Option<Named<'m>> {
+        let named = workspace_path(&self.name, files.roots())?;
+        let (folder, file) = named.path.rsplit_once('/').unwrap_or(("", named.path));
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
+        let is_in = |endings: &str| !ending.is_empty() && endings.split_whitespace().any(|it| it == ending);
+        let is_path = is_in(CODE)
+            || is_in(OTHER) && (self.place == Place::Link || !folder.is_empty())
+            || !folder.is_empty() && files.has_folder(named.path);
+        (is_path && !NO_FILES.contains(&file.to_lowercase().as_str())).then_some(named)
+    }
+
+    /// `frob()`, `Thing::frob`, `thing.frob()`, without the parentheses.
+    pub fn symbol(&self) -> Option<&str> {
+        if self.place == Place::Link {
+            return None;
+        }
+        let name = self.name.strip_suffix("()").unwrap_or(&self.name);
+        let is_symbol = name.len() < self.name.len() || name.contains("::");
+        let is_word = |word: &str| {
+            word.starts_with(|first: char| first.is_alphabetic() || first == '_')
+                && word.chars().all(|character| character.is_alphanumeric() || character == '_')
+        };
+        (is_symbol && name.split("::").flat_map(|part| part.split('.')).all(is_word)).then_some(name)
+    }
+}
+
+/// What stands in a code span of one line; `None` for blocks.
+fn code_span(code: &str) -> Option<&str> {
+    let inside = code.strip_prefix('`')?.trim_matches('`').trim();
+    (!inside.is_empty() && inside.len() <= LONGEST_NAME && !inside.contains('\n')).then_some(inside)
+}
+
+/// The path, relative to a workspace folder, that a text means; `None` for what is no path, or one elsewhere.
+fn workspace_path<'t>(text: &'t str, roots: &[PathBuf]) -> Option<Named<'t>> {
+    if text.len() > LONGEST_NAME || text.contains("://") || roots.is_empty() {
+        return None;
+    }
+    let text = text.split('#').next().unwrap_or_default();
+    // `src/main.rs:12`, `src/main.rs:12-20`
+    let with_line =
+        text.split_once(':').filter(|(_, line)| line.starts_with(|first: char| first.is_ascii_digit()));
+    let line = with_line.and_then(|(_, line)| line.split(|other: char| !other.is_ascii_digit()).next());
+    let text = with_line.map_or(text, |(path, _)| path).trim_start_matches("./").trim_end_matches('/');
+    let below_root = |root: &PathBuf| text.strip_prefix(root.to_str()?)?.strip_prefix('/');
+    let text = if text.starts_with('/') { roots.iter().find_map(below_root)? } else { text };
+    let is_plain =
+        |character: char| character.is_alphanumeric() || matches!(character, '/' | '.' | '_' | '-' | '+');
+    let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.starts_with('-');
+    let begins = text.starts_with(|first: char| first.is_alphanumeric() || matches!(first, '.' | '_'));
+    let is_path = begins && text.chars().all(is_plain) && text.split('/').all(is_name);
+    is_path.then_some(Named { path: text, line: line.and_then(|line| line.parse().ok()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_where_they_stand() {
+        let text = "---\nname: n\n---\nSee `src/a.rs:12` and [the plan](docs/plan.md), call `open()`.\r\n";
+        let files = Files::new(vec![PathBuf::from("/nowhere")]);
+        let shown: Vec<String> = find(text)
+            .iter()
+            .map(|mention| {
+                let file = mention.file(&files).map(|named| (named.path, named.line));
+                format!("{} {:?} {:?}", &text[mention.name_range.clone()], file, mention.symbol())
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "src/a.rs:12 Some((\"src/a.rs\", Some(12))) None",
+                "open() None Some(\"open\")",
+                "docs/plan.md Some((\"docs/plan.md\", None)) None",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_moved_is_found_by_its_name_if_only_one_has_it() {
+        let root = tempfile::tempdir().unwrap();
+        for path in ["src/deep/auth.rs", "a/twice.rs", "b/twice.rs"] {
+            std::fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.path().join(path), "").unwrap();
+        }
+        let files = Files::new(vec![root.path().to_owned()]);
+        assert_eq!(files.only_one_named("auth.rs").as_deref(), Some("src/deep/auth.rs"));
+        assert_eq!(files.only_one_named("twice.rs"), None);
+        assert_eq!(files.find("deep/auth.rs"), Some(root.path().join("src/deep/auth.rs")));
+        std::fs::remove_file(root.path().join("src/deep/auth.rs")).unwrap();
+        assert!(!files.may_have("deep/auth.rs"), "what has gone is not listed for ever");
+    }
+
+    #[test]
+    fn a_file_that_was_renamed_is_followed_as_often_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("lib")).unwrap();
+        std::fs::write(root.path().join("lib/session.rs"), "").unwrap();
+        let files = Files::new(vec![root.path().to_owned()]);
+        for (old, new) in [
+            ("src/auth.rs", "src/login.rs"),
+            ("src/login.rs", "src/session.rs"),
+            ("src", "lib"),
+            ("round", "about"),
+            ("about", "round"),
+        ] {
+            files.rename(&root.path().join(old), &root.path().join(new));
+        }
+        for path in ["src/auth.rs", "src/login.rs", "src/session.rs"] {
+            assert_eq!(files.renamed(path).as_deref(), Some("lib/session.rs"), "{path}");
+        }
+        assert_eq!(files.renamed("src/other.rs"), None, "it is not there");
+        assert_eq!(files.renamed("round/a.rs"), None);
+        assert_eq!(files.renamed("srcs/auth.rs"), None);
+    }
+}
