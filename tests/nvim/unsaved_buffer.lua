@@ -12,7 +12,7 @@ vim.api.nvim_buf_set_lines(buffer, 0, 1, false, { 'typed but not saved' })
 vim.cmd('let &undolevels = &undolevels')
 
 local updates, asked = {}, {}
-local turn_ended
+local turn_ended ---@type table
 local id = vim.lsp.start({
   name = 'reverie',
   cmd = { server, 'lsp' },
@@ -33,7 +33,7 @@ local id = vim.lsp.start({
     end,
   },
 }, { bufnr = buffer })
-local client = assert(vim.lsp.get_client_by_id(id), 'the server did not start')
+local client = assert(vim.lsp.get_client_by_id(assert(id)), 'the server did not start')
 
 local function request(method, params)
   local answer = assert(client:request_sync(method, params, 10000, buffer), method .. ' timed out')
@@ -41,15 +41,27 @@ local function request(method, params)
   return answer.result
 end
 
-assert(vim.wait(10000, function() return client.initialized end, 5), 'the server was not initialized')
+assert(
+  vim.wait(10000, function()
+    return client.initialized
+  end, 5),
+  'the server was not initialized'
+)
 local session = request('reverie/session/new', { cwd = workspace }).sessionId
 request('reverie/session/prompt', {
   sessionId = session,
   prompt = { { type = 'text', text = 'Greet the moon.' } },
 })
-assert(vim.wait(20000, function() return turn_ended ~= nil end, 5), 'the turn did not end')
+assert(
+  vim.wait(20000, function()
+    return turn_ended ~= nil
+  end, 5),
+  'the turn did not end'
+)
 
-local function lines() return vim.api.nvim_buf_get_lines(buffer, 0, -1, false) end
+local function lines()
+  return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+end
 local report = {
   stopReason = turn_ended.stopReason,
   encoding = client.offset_encoding,
@@ -61,6 +73,11 @@ local report = {
 vim.cmd.undo()
 report.undone = lines()
 client:stop()
-assert(vim.wait(5000, function() return client:is_stopped() end, 5), 'the server did not stop')
+assert(
+  vim.wait(5000, function()
+    return client:is_stopped()
+  end, 5),
+  'the server did not stop'
+)
 io.stdout:write(vim.json.encode(report), '\n')
 vim.cmd('qall!')

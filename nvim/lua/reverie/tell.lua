@@ -1,0 +1,65 @@
+--- Words for the user that come unasked. Neovim's own way of showing them stops everything with "Press ENTER" if they do
+--- not fit into one line; whatever else the user has for them gets them whole.
+local M = {}
+
+---@type table<'info'|'warning'|'error', integer>
+local LEVELS = { info = vim.log.levels.INFO, warning = vim.log.levels.WARN, error = vim.log.levels.ERROR }
+
+--- As long as one line has room for.
+---@param words string
+---@return string
+local function in_one_line(words)
+  words = words:gsub('%s+', ' ')
+  local room = vim.v.echospace
+  if vim.fn.strdisplaywidth(words) <= room then
+    return words
+  end
+  words = vim.fn.strcharpart(words, 0, room)
+  while vim.fn.strdisplaywidth(words) >= room do
+    words = vim.fn.strcharpart(words, 0, vim.fn.strchars(words) - 1)
+  end
+  return words .. '…'
+end
+
+---@param level 'info'|'warning'|'error'
+---@param words string
+local function tell(level, words)
+  words = 'Reverie: ' .. words:gsub('%z', ' ')
+  local source = assert(debug.getinfo(vim.notify, 'S')).source
+  -- What comes with Neovim has no source in some versions.
+  local is_neovims = source:find('vim/_', 1, true) or source:find('?', 1, true)
+  local function show()
+    vim.notify(is_neovims and in_one_line(words) or words, LEVELS[level], { title = 'Reverie' })
+  end
+  if vim.v.vim_did_enter == 0 then
+    -- An error while Neovim starts would hold it up.
+    vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(show) })
+  else
+    show()
+  end
+end
+
+---@param words string
+function M.info(words)
+  tell('info', words)
+end
+
+---@param words string
+function M.warn(words)
+  tell('warning', words)
+end
+
+---@param words string
+function M.error(words)
+  tell('error', words)
+end
+
+--- What Neovim says about a command of its own that failed, without the places in its code.
+---@param problem any
+---@return string
+function M.reason(problem)
+  local words = tostring(problem)
+  return words:match('E%d+: [^\n]*') or words
+end
+
+return M
