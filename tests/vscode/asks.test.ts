@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openEditor } from "./harness.ts";
+import { until } from "./waiting.ts";
 
 test("a permission is denied with words that the model hears", async (context) => {
   const editor = await openEditor(context);
@@ -86,7 +87,7 @@ test("going back brings the words and the files back", async (context) => {
   await prompt.getByRole("button", { name: "Edit and run again" }).click();
   await editor.dialogButton("Restore files too").click();
   await prompt.waitFor({ state: "detached" });
-  assert.equal(await composer.inputValue(), "Change it");
+  await until("the words are back", async () => (await composer.inputValue()) === "Change it");
   assert.equal(await editor.onDisk("a.txt"), "one\n");
   await assert.rejects(editor.onDisk("new.txt"));
   await rows("text").getByText("Hello.").waitFor();

@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { access } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -13,7 +14,7 @@ import { ANIMALS, batches, batchFile, fileName, joined, LONG_SESSION, memory, sc
 import { type Inspection, inspectChat } from "./inspection.ts";
 import { oneLine, type Payload, payloads, SMALL, STREAMED, startSink } from "./payloads.ts";
 import { fromRig, ROOT } from "./places.ts";
-import { until } from "./waiting.ts";
+import { succeeds, until } from "./waiting.ts";
 
 const { chromium } = fromRig("playwright-core") as typeof import("playwright-core");
 const fromExtension = createRequire(join(ROOT, "vscode-extension/package.json"));
@@ -273,8 +274,10 @@ async function remembers(editor: Editor, inspection: Inspection, all: readonly P
     await rows("text").getByText(`Good to know: ${at}.`).waitFor();
     await toast("Remembered").first().waitFor();
     assert.equal(await page.locator(".notification-list-item-message a").count(), 0, "names are no links");
-    await toast("Remembered").first().hover();
-    await toast("Remembered").first().locator(".codicon-notifications-clear").click();
+    // Told in parts, so that there may be several; the next batch begins when this one is learnt.
+    const last = join(project, "memory", `learnt-${batch.at(-1)?.id}.md`);
+    await until("all of it is learnt", () => succeeds(access(last)));
+    await editor.command("Notifications: Clear All Notifications");
   }
   await inspection.walk();
   await editor.command("Reverie: History of memories…");
@@ -304,7 +307,10 @@ async function views({ page, chat, choice }: Editor, inspection: Inspection): Pr
   const line = view.locator(".monaco-list-row", { hasText: "onerror" }).first();
   await line.waitFor();
   await view.locator(".monaco-list").first().focus();
-  while ((await line.and(page.locator(".focused")).count()) === 0) await page.keyboard.press("ArrowDown");
+  await until("it is reached by key", async () => {
+    await page.keyboard.press("ArrowDown");
+    return (await line.and(page.locator(".focused")).count()) > 0;
+  });
   await page.keyboard.press("Control+K");
   await page.keyboard.press("Control+I");
   await page.locator(".monaco-hover", { hasText: "onerror" }).waitFor();

@@ -123,7 +123,9 @@ async function edits(editor: Editor): Promise<void> {
   assert.equal(await editor.onDisk("src/parts.ts"), SOURCE);
 
   await page.locator(".tab.active").click();
+  await page.locator(".editor-group-container.active .monaco-editor.focused").waitFor();
   await page.keyboard.press("Control+Home");
+  await editor.statusItem("Ln 1, Col 1").waitFor();
   await page.locator(".contentWidgets .codelens-decoration", { hasText: "Keep" }).first().waitFor();
   await editor.command("Reverie: Keep this change");
   await changes.locator("summary").getByText("+1 −1").waitFor();
@@ -154,9 +156,9 @@ async function remembers({ model, prompt, rows, project, toast }: Editor): Promi
   await model.reply("Good to know.");
   await prompt("By the way, lunch is at noon");
   const told = toast(/Remembered: .*Lunch/);
-  await told.waitFor();
+  // A message goes away by itself: what else is to be seen comes at the same time.
+  await Promise.all([told.waitFor(), rows("memory").filter({ hasText: "Remembered: Lunch" }).waitFor()]);
   await access(path);
-  await rows("memory").filter({ hasText: "Remembered: Lunch" }).waitFor();
   await told.getByRole("button", { name: "Undo" }).press("Enter");
   await rows("memory").filter({ hasText: "taken back" }).waitFor();
   await assert.rejects(access(path), "the file is gone");
@@ -193,7 +195,7 @@ async function dreams(editor: Editor): Promise<void> {
   const told = toast("Dream improved 1 memory");
   await told.getByRole("button", { name: "Report" }).press("Enter");
   await page.locator(".tab.active", { hasText: /^Dream / }).waitFor();
-  assert.match(await editor.editorText(), /says when on a Friday/);
+  await page.locator(".editor-group-container.active .view-line", { hasText: "says when on a Friday" }).waitFor();
 }
 
 async function compacts(editor: Editor): Promise<void> {
@@ -207,6 +209,7 @@ async function compacts(editor: Editor): Promise<void> {
   const page = chat.getByRole("region", { name: "Context and cost" });
   await page.getByText("What changed").waitFor();
   await page.getByText("1 change").first().waitFor();
+  await page.getByText(/a summary stands in for \d+ messages/).waitFor();
   await chat.getByRole("button", { name: "Back to the conversation (Escape)" }).press("Escape");
   await editor.composer.waitFor();
 }

@@ -37,6 +37,7 @@ test("a server that is killed in a turn comes back with the session, and the dra
   await told.waitFor({ state: "detached" });
   assert.notEqual(await serverOf(editor), first);
 
+  await chat.getByText("The server ended in the middle of a turn.").waitFor();
   await rows("tool").locator(".tool-stopped, .tool-failed").waitFor();
   await rows("text").getByText("The first answer.").waitFor();
   await rows("user").getByText("Second").waitFor();
@@ -159,8 +160,17 @@ test("a server of another protocol is told, with which is which", async (context
 });
 
 test("a server that ends again and again stays down, with the reason", async (context) => {
-  // It answers first, and then is gone.
-  const { program, starts } = await brokenServer(context, `"${SERVER}" "$@" <&3 & sleep 1; kill -9 $!; exit 3`);
+  // It answers first, and is gone when the client says that it has heard.
+  const mortal = `const server = require("node:child_process").spawn(process.argv[1], process.argv.slice(2),
+    { stdio: ["pipe", "inherit", "inherit"] });
+  server.once("exit", () => process.exit(3));
+  let heard = "";
+  process.stdin.on("data", (data) => {
+    server.stdin.write(data);
+    heard += data;
+    if (heard.includes("initialized")) server.kill("SIGKILL");
+  });`;
+  const { program, starts } = await brokenServer(context, `"${NODE}" -e '${mortal}' "${SERVER}" "$@" <&3`);
   const editor = await openEditor(context, { server: program });
   await editor.openChat();
   const alert = banner(editor);

@@ -40,17 +40,16 @@ test("old sessions are found, opened, renamed, forked, exported and deleted", as
   const whales = sessions.getByRole("listitem").filter({ hasText: "whales" });
   await whales.hover();
   await whales.getByRole("button", { name: /^Rename/ }).click();
-  await page.locator(".quick-input-widget input").fill("About whales");
-  await page.keyboard.press("Enter");
+  const title = page.locator(".quick-input-widget input");
+  await title.fill("About whales");
+  await title.press("Enter");
   const renamed = sessions.getByRole("listitem").filter({ hasText: "About whales" });
   await renamed.waitFor();
 
   await renamed.hover();
   await renamed.getByRole("button", { name: /^Export/ }).click();
   const target = join(editor.workspace, "whales.md");
-  await page.locator(".quick-input-widget input").first().fill(target);
-  await editor.choice("whales.md").or(page.locator(".quick-input-widget")).first().waitFor();
-  await page.keyboard.press("Enter");
+  await editor.saveAs(/reverie-[0-9a-f]+\.md$/, target);
   await page.locator(".tab.active", { hasText: "whales.md" }).waitFor();
   assert.match(await readFile(target, "utf8"), /standing upright/);
 
@@ -69,7 +68,7 @@ test("old sessions are found, opened, renamed, forked, exported and deleted", as
   await editor.dialogButton("Delete").click();
   await tower.waitFor({ state: "detached" });
   await assert.rejects(access(join(project, `${ids[1]}.jsonl`)), "the transcript is gone");
-  await page.keyboard.press("Escape");
+  await sessions.getByRole("searchbox", { name: "Search sessions" }).press("Escape");
   await chat.getByRole("textbox", { name: "Message to Reverie" }).waitFor();
 });
 

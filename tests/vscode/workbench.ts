@@ -1,7 +1,7 @@
 /** What a user sees and does in VS Code, in words of VS Code: palette, notifications, editors, the chat view. */
 
 import type { FrameLocator, Locator, Page } from "playwright-core";
-import { PATIENCE, succeeds } from "./waiting.ts";
+import { PATIENCE, succeeds, until } from "./waiting.ts";
 
 export interface Workbench {
   page: Page;
@@ -24,6 +24,8 @@ export interface Workbench {
   dialogButton(name: string): Locator;
   /** A line of the list that VS Code shows to choose from. */
   choice(text: string | RegExp): Locator;
+  /** Answers VS Code's own question where to save, which proposes `proposed`. */
+  saveAs(proposed: RegExp, path: string): Promise<void>;
   openFile(path: string): Promise<void>;
   /** The visible text of the active editor. */
   editorText(): Promise<string>;
@@ -73,6 +75,15 @@ export function workbench(page: Page): Workbench {
     dialogButton: (name) => page.locator(".monaco-dialog-box .monaco-button", { hasText: name }),
     choice: (text) => palette.locator(".monaco-list-row", { hasText: text }),
     statusItem: (text) => page.locator(".statusbar-item", { hasText: text }),
+    saveAs: async (proposed, path) => {
+      const input = palette.locator("input").first();
+      // What is typed before the proposal is there, and the folder read, is written over by it.
+      await until("a path is proposed", async () => proposed.test(await input.inputValue()));
+      await palette.locator(".monaco-progress-container.active").waitFor({ state: "detached" });
+      await input.fill(path);
+      await input.press("Enter");
+      await palette.waitFor({ state: "hidden" });
+    },
     openFile: async (path) => {
       const name = path.split("/").at(-1) ?? path;
       await quick(path, name);
