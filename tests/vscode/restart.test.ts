@@ -37,7 +37,7 @@ test("a server that is killed in a turn comes back with the session, and the dra
   await told.waitFor({ state: "detached" });
   assert.notEqual(await serverOf(editor), first);
 
-  await chat.getByText("The server ended in the middle of a turn.").waitFor();
+  await chat.locator(".note-text").getByText("The server ended in the middle of a turn.").waitFor();
   await rows("tool").locator(".tool-stopped, .tool-failed").waitFor();
   await rows("text").getByText("The first answer.").waitFor();
   await rows("user").getByText("Second").waitFor();
