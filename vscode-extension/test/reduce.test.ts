@@ -336,3 +336,22 @@ test("every key is used once, whatever ids a model gives to its calls", () => {
   const keys = after(said("hello"), ...updates("t", 0, ...calls)).items.map((item) => item.key);
   assert.equal(new Set(keys).size, keys.length, keys.join(" "));
 });
+
+test("a session that is opened anew while it answers keeps the prompts that are not written yet", () => {
+  const message = (uuid: string): SessionMessage => ({
+    uuid,
+    role: "user",
+    kind: "text",
+    text: uuid,
+    timestamp: "2026-03-01T09:30:00Z",
+  });
+  const resumed = (running: string | undefined, ...uuids: string[]): ChatEvent => {
+    const result = { sessionId: "s", strategy: "full" as const, repairs: [], messages: uuids.map(message) };
+    return { type: "resumed", result: { ...result, ...(running && { runningTurnId: running }) } };
+  };
+  const running = after(resumed(undefined, "a"), said("b"), said("c", "u", true));
+  assert.deepEqual(shown(reduce(running, resumed("t", "a"))), ["user a", "user b", "user c (queued)"]);
+  assert.deepEqual(shown(reduce(running, resumed("t", "a", "b"))), ["user a", "user b", "user c (queued)"]);
+  assert.deepEqual(shown(reduce(running, resumed("t", "a", "b", "c"))), ["user a", "user b", "user c"]);
+  assert.deepEqual(shown(reduce(running, resumed(undefined, "a", "b"))), ["user a", "user b"]);
+});

@@ -216,11 +216,12 @@ function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted"
 function resumed(state: ChatState, result: ResumeSessionResult, meter: Meter | undefined): ChatState {
   const { sessionId, messages, repairs, branches, title, model, mode, todos, runningTurnId } = result;
   const repaired = repairs.map((text, at): Item => ({ kind: "notice", key: `repair-${at}`, level: "warning", text }));
+  const written = fromTranscript(messages);
   return {
     ...fresh(state),
     sessionId,
     title: title ?? "",
-    items: [...fromTranscript(messages), ...repaired],
+    items: [...written, ...repaired, ...unwritten(state, result, written)],
     model: model ?? state.model,
     mode: mode ?? "default",
     todos: todos ?? [],
@@ -228,6 +229,18 @@ function resumed(state: ChatState, result: ResumeSessionResult, meter: Meter | u
     ...(meter && { meter }),
     ...(runningTurnId && { turn: { id: runningTurnId, startedAt: 0, phase: "waiting" as const } }),
   };
+}
+
+/** Prompts of a session that is opened anew while it answers: the transcript may not have the last of them yet. */
+function unwritten(state: ChatState, { sessionId, runningTurnId }: ResumeSessionResult, written: Item[]): Item[] {
+  if (state.sessionId !== sessionId || runningTurnId === undefined) {
+    return [];
+  }
+  const known = new Set(state.items.map((item) => (item.kind === "user" ? item.uuid : undefined)));
+  const fresh = written.filter((item) => item.kind === "user" && !known.has(item.uuid));
+  const said = state.items.filter((item) => isQueued(item) || isPrompt(item, runningTurnId));
+  // They are written in the order in which they were said.
+  return said.slice(fresh.length);
 }
 
 /** What was said first stands for the title of a conversation that was given none. */
