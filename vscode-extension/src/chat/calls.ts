@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import { applyText, insertText, openFile, uriOf } from "../files.ts";
 import { askForTrust } from "../trust.ts";
-import { fileAttachment, mentionsOf } from "./mentions.ts";
+import { fileAttachment, mentionsOf, symbolsOf } from "./mentions.ts";
 import type { HostCalls } from "./messages.ts";
 import { isForwarded } from "./parse.ts";
 import type { Attachment } from "./state.ts";
@@ -39,6 +39,7 @@ function handlersOf(ctx: () => Ctx): Handlers {
     "host/compact": ({ instructions }) => done(ctx().chat.compact(instructions)),
     "host/uncompact": () => done(ctx().chat.uncompact()),
     "host/mentions": async ({ query }) => ({ mentions: await mentionsOf(query) }),
+    "host/symbols": async ({ query }) => ({ mentions: await symbolsOf(query) }),
     "host/attach": async ({ uris }) => ({ attachments: attachmentsOf(uris) }),
     "host/pick": async () => ({ attachments: await pick() }),
     "host/open": ({ path, line, column }) => done(openFile(path, line, column)),

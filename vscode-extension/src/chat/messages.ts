@@ -70,8 +70,10 @@ export interface HostCalls {
   "host/configure": { params: { model?: string; mode?: string }; result: Record<string, never> };
   "host/compact": { params: { instructions?: string }; result: Record<string, never> };
   "host/uncompact": { params: Record<string, never>; result: Record<string, never> };
-  /** What `@query` may stand for. */
+  /** What `@query` may stand for, but for symbols. */
   "host/mentions": { params: { query: string }; result: { mentions: readonly Mention[] } };
+  /** Symbols may take seconds, and nobody waits for them to see files. */
+  "host/symbols": { params: { query: string }; result: { mentions: readonly Mention[] } };
   /** Makes attachments of what was dropped or chosen: URIs of files and folders. */
   "host/attach": { params: { uris: readonly string[] }; result: { attachments: readonly Attachment[] } };
   /** A native file dialog. */

@@ -136,6 +136,7 @@ const PARAMS: { [M in Method]: Check<Calls[M]["params"]> } = {
   "host/compact": object({ instructions: optional(isText) }),
   "host/uncompact": nothing,
   "host/mentions": object({ query: isText }),
+  "host/symbols": object({ query: isText }),
   "host/attach": object({ uris: list(isShort) }),
   "host/pick": nothing,
   "host/open": object({ path: isShort, line: optional(isCount), column: optional(isCount) }),
