@@ -65,7 +65,8 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
     for (const uri of [...hunks.keys()]) {
       if (!wanted.has(uri)) hunks.delete(uri);
     }
-    const paths = uris.map((uri) => uri.fsPath);
+    // As `resourcePath` names them: a file by its place on the disk, what stands beside it by the path of its URI.
+    const paths = [...new Set(uris.flatMap((uri) => [uri.fsPath, uri.path]))];
     void vscode.commands.executeCommand("setContext", "reverie.changedPaths", paths);
     marks.setFiles(uris);
     const shown = new Set(vscode.workspace.textDocuments.map(({ uri }) => fileBeside(uri).file.toString()));
