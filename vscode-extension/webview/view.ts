@@ -40,8 +40,15 @@ export type Command = Extract<ToView, { type: "show" | "focus" | "attach" }>;
 export interface Remembered {
   page?: Page;
   sessionId?: string;
-  /** The item at the top of the viewport, and how far it is scrolled past. */
-  scroll?: { key: string; offset: number };
+  /** The item at the top of the viewport; and one above it that is there again after a reload. */
+  scroll?: Anchor;
+  lasting?: Anchor;
+}
+
+/** An item, and how far it is scrolled past. */
+export interface Anchor {
+  key: string;
+  offset: number;
 }
 
 interface VsCodeApi {
