@@ -36,6 +36,8 @@ export interface HunkPlace {
 export function createReview(server: Server, chat: Chat, documents: Documents, log: vscode.LogOutputChannel): Review {
   const hunks = new Map<string, readonly ChangedHunk[]>();
   const marks = createMarks((uri) => hunks.get(uri.toString()) ?? []);
+  /** How often each file was asked about: only the last answer is shown. */
+  const asked = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   let refreshed: Promise<void> = Promise.resolve();
   /** One after the other: each changes which hunks there are, and so what the next one means. */
@@ -49,12 +51,17 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
   /** Nothing where another session is shown by the time the answer comes. */
   async function read(path: string): Promise<ReadChangeResult | undefined> {
     const sessionId = chat.requireSession();
+    const uri = vscode.Uri.file(path);
+    const key = uri.toString();
+    const mine = (asked.get(key) ?? 0) + 1;
+    asked.set(key, mine);
     const result = await server.request("reverie/changes/read", { sessionId, path });
     if (chat.state.sessionId !== sessionId) return undefined;
-    const uri = vscode.Uri.file(path);
-    hunks.set(uri.toString(), result.hunks);
-    documents.set(beside(uri, "before"), result.before ?? "");
-    marks.refresh();
+    if (asked.get(key) === mine) {
+      hunks.set(key, result.hunks);
+      documents.set(beside(uri, "before"), result.before ?? "");
+      marks.refresh();
+    }
     return result;
   }
 

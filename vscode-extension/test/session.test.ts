@@ -41,9 +41,9 @@ function bench(wanted?: string) {
   const memento = { get: (key: string, other: unknown) => (key === "reverie.session" ? wanted : other), update() {} };
   const log = { warn() {} };
   const chat = createChat(server, memento as never, log as never);
-  /** The oldest request of this kind that waits. */
-  const asked = (method: string, sessionId?: string) => {
-    const found = open.find((one) => one.method === method && (sessionId ?? one.sessionId) === one.sessionId);
+  /** The oldest request of this kind that waits, or one after it. */
+  const asked = (method: string, sessionId?: string, at = 0) => {
+    const found = open.filter((one) => one.method === method && (sessionId ?? one.sessionId) === one.sessionId)[at];
     assert.ok(found, `${method} is not asked, but ${open.map((one) => one.method).join(", ")}`);
     return found;
   };
@@ -145,4 +145,23 @@ test("the session of last time is brought back", async () => {
   await asked("reverie/session/resume", "old").answer(result("old", "hello"));
   await asked("reverie/context/report").answer(undefined);
   assert.deepEqual(said(chat.state.items), ["hello"]);
+});
+
+test("only the newest list of changes is shown", async () => {
+  const { chat, asked } = bench();
+  const opened = chat.open("s");
+  await quiet();
+  await asked("reverie/session/resume").answer(result("s"));
+  await asked("reverie/context/report").answer(undefined);
+  await opened;
+  const file = (path: string) => ({ path, state: "modified", added: 1, removed: 0 });
+  const first = asked("reverie/changes/list");
+  void chat.refreshChanges();
+  const second = asked("reverie/changes/list", "s", 1);
+  await second.answer({ files: [file("/new")] });
+  await first.answer({ files: [file("/old")] });
+  assert.deepEqual(
+    chat.state.changes.map(({ path }) => path),
+    ["/new"],
+  );
 });

@@ -91,8 +91,12 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   /** What a session tells whose first prompt is not known to be accepted yet. */
   let early: { sessionId: string; events: ChatEvent[] } | undefined;
 
+  /** Counts what was asked and told about changes: an answer that something newer has overtaken is dropped. */
+  let changes = 0;
+
   function apply(event: ChatEvent): void {
     state = reduce(state, event);
+    if (event.type === "changes") changes += 1;
     happened.fire(event);
     // Before the session of last time is opened there is none, and that must not make us forget it.
     const concernsSession = event.type === "prompted" || event.type === "resumed" || event.type === "cleared";
@@ -186,10 +190,9 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   async function refreshChanges(): Promise<void> {
     const { sessionId } = state;
     if (sessionId === undefined) return;
+    const mine = ++changes;
     const { files } = await server.request("reverie/changes/list", { sessionId });
-    if (state.sessionId === sessionId) {
-      apply({ type: "changes", files });
-    }
+    if (state.sessionId === sessionId && mine === changes) apply({ type: "changes", files });
   }
 
   function changesMayDiffer(): void {

@@ -16,6 +16,8 @@ import { parseUnified } from "./unified.ts";
 
 /** A list of files longer than this is cut. */
 const SHOWN_FILES = 50;
+/** A command of one line may be a whole script. */
+const MOST_TITLE = 120;
 
 export function Tool({ item }: { item: ToolItem }) {
   const line = callLine(item.tool, item.input, useContext(Folder));
@@ -129,7 +131,7 @@ function hasBody({ display, progress, input, tool }: ToolItem): boolean {
 }
 
 function Body({ item, line }: { item: ToolItem; line: CallLine }) {
-  const title = `${line.verb} ${line.subject}`.trim();
+  const title = `${line.verb} ${line.subject}`.trim().slice(0, MOST_TITLE);
   if (item.display === undefined) {
     return (
       <>
