@@ -89,12 +89,13 @@ function fragment(source: string, isOpen: boolean, known: ReturnType<typeof refe
   return made.cloneNode(true) as DocumentFragment;
 }
 
-function followByKey(event: KeyboardEvent): void {
+export function followByKey(event: KeyboardEvent): void {
   const isLink = event.target instanceof HTMLElement && event.target.getAttribute("role") === "link";
   if (isLink && event.key === "Enter") follow(event);
 }
 
-function follow(event: Event): void {
+/** Clicks on links and on the buttons of code, wherever in the element they are. */
+export function follow(event: Event): void {
   if (!(event.target instanceof Element)) return;
   const button = event.target.closest<HTMLElement>("[data-code]");
   const link = event.target.closest<HTMLElement>("[data-url],[data-path]");

@@ -50,6 +50,32 @@ export function filePlace(words: string): Place | undefined {
   return { path, ...(line > 0 && { line }), ...(column > 0 && { column }) };
 }
 
+/** What may be a file and a place in what a program prints; `src/a.rs:12:let x` goes on behind it. */
+const PRINTED = /(?:[A-Za-z]:[\\/])?[\w.@~+\-/\\$]+(?:(?::\d{1,7}){1,2}|\(\d{1,7}(?:,\s?\d{1,5})?\))?/g;
+
+export interface Piece {
+  text: string;
+  /** Where it leads, if it is a file. */
+  place?: Place;
+}
+
+/** The output of a program in pieces: files, and all else between them. */
+export function filesIn(output: string): Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const match of output.matchAll(PRINTED)) {
+    // A sentence ends behind its last file.
+    const text = match[0].replace(/\.+$/, "");
+    const place = filePlace(text);
+    if (place === undefined) continue;
+    if (match.index > from) pieces.push({ text: output.slice(from, match.index) });
+    pieces.push({ text, place });
+    from = match.index + text.length;
+  }
+  if (from < output.length) pieces.push({ text: output.slice(from) });
+  return pieces;
+}
+
 function isFile(path: string): boolean {
   const parts = path.split(/[\\/]/);
   const name = parts.at(-1) ?? "";
