@@ -24,8 +24,15 @@ export interface Chat {
   ready: boolean;
   /** What the user asked for last and could not be done, in words. */
   problem?: string;
+  /** A message to scroll to, once it is there. */
+  target?: Target;
   /** Prompts that the host has and has not answered for yet, oldest first. */
   sending: readonly SendingItem[];
+}
+
+export interface Target {
+  sessionId: string;
+  messageUuid: string;
 }
 
 /** A prompt on its way. Looks like any other, and says that nobody has it yet. */
@@ -190,6 +197,10 @@ export function edit(text: string, attached: readonly AttachmentLabel[] = []): v
   commands.post({ type: "attach", attachments, text });
   const lost = attached.filter(({ uri }) => uri === undefined).map(({ label }) => label);
   if (lost.length > 0) apply({ ...chat, problem: `No longer attached, add it again: ${lost.join(", ")}` });
+}
+
+export function aimAt(target: Target | undefined): void {
+  apply({ ...chat, target });
 }
 
 /** The composer takes the focus, as a command of the palette does. */

@@ -296,7 +296,7 @@ function fromTranscript(
         const call = place === undefined ? undefined : items[place];
         if (place !== undefined && call?.kind === "tool") {
           const display = message.display ?? { kind: "text", text };
-          items[place] = { ...call, state: message.ok === false ? "failed" : "done", display };
+          items[place] = { ...call, uuid, state: message.ok === false ? "failed" : "done", display };
         }
         break;
       }

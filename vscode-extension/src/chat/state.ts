@@ -149,6 +149,8 @@ export interface ThinkingItem extends ItemBase {
 
 export interface ToolItem extends ItemBase {
   kind: "tool";
+  /** Of the message in the transcript that has its result, where known. */
+  uuid?: string;
   toolUseId: string;
   tool: string;
   input: unknown;

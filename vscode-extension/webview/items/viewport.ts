@@ -141,6 +141,13 @@ export function reveal(view: Viewport, key: string): void {
   view.anchor = { key, offset };
 }
 
+/** Goes to the row, wherever that is, and gives it the focus. */
+export function bringToTop(view: Viewport, key: string): void {
+  view.isFollowing = false;
+  view.anchor = { key, offset: 0 };
+  view.toFocus = key;
+}
+
 export function destination(key: string, at: number, view: Viewport): number | undefined {
   switch (key) {
     case "ArrowUp":
