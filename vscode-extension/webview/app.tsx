@@ -52,7 +52,7 @@ function Parts() {
   if (!ready) return null;
   const isCovered = page !== "chat";
   return (
-    <Folder.Provider value={state.trust?.folder}>
+    <Folder.Provider value={state.trust[0]?.folder}>
       <div class="app">
         <div class="app-part" hidden={isCovered}>
           <Header state={state} />

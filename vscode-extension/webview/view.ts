@@ -50,6 +50,8 @@ export interface Remembered {
   /** The item at the top of the viewport; and one above it that is there again after a reload. */
   scroll?: Anchor;
   lasting?: Anchor;
+  /** What the user does not want to be asked about again, as it is now. */
+  dismissed?: readonly string[];
 }
 
 /** An item, and how far it is scrolled past. */

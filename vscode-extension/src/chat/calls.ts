@@ -57,7 +57,7 @@ function handlersOf(ctx: () => Ctx): Handlers {
     "host/dream/start": () => done(ctx().dreams.start(false)),
     "host/dream/stop": ({ dreamId }) => done(ctx().dreams.stop(dreamId)),
     "host/dream/report": ({ dreamId }) => done(ctx().dreams.report(dreamId)),
-    "host/trust": () => done(askForTrust(ctx().server, ctx().chat)),
+    "host/trust": ({ folder }) => done(askForTrust(ctx().server, ctx().chat, folder)),
     "host/command": ({ command }) => done(vscode.commands.executeCommand(command)),
   };
 }

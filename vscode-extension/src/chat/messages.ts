@@ -102,7 +102,7 @@ export interface HostCalls {
   "host/dream/stop": { params: { dreamId: string }; result: Record<string, never> };
   "host/dream/report": { params: { dreamId?: string }; result: Record<string, never> };
   /** Shows what would run, and asks. */
-  "host/trust": { params: Record<string, never>; result: Record<string, never> };
+  "host/trust": { params: { folder: string }; result: Record<string, never> };
   /** One of the extension's own commands, `reverie.…`, as a `ServerHelp` offers. */
   "host/command": { params: { command: string }; result: Record<string, never> };
 }

@@ -153,7 +153,7 @@ const PARAMS: { [M in Method]: Check<Calls[M]["params"]> } = {
   "host/dream/start": nothing,
   "host/dream/stop": object({ dreamId: isShort }),
   "host/dream/report": object({ dreamId: optional(isShort) }),
-  "host/trust": nothing,
+  "host/trust": object({ folder: isShort }),
   "host/command": object({ command: isCommand }),
 };
 

@@ -5,6 +5,7 @@
 
 import * as vscode from "vscode";
 import type { Server } from "../client.ts";
+import { activeFolder, localFolders } from "../folders.ts";
 import type {
   ContextReportResult,
   EarlierMessagesResult,
@@ -200,8 +201,8 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   async function refreshTrust(): Promise<void> {
-    if (vscode.workspace.workspaceFolders === undefined) return;
-    const trust = await server.request("reverie/trust/get", {});
+    const asked = localFolders().map((folder) => server.request("reverie/trust/get", { folder }));
+    const trust = (await Promise.allSettled(asked)).flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     apply({ type: "trust", trust, restricted: !vscode.workspace.isTrusted });
   }
 
@@ -244,7 +245,7 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   async function beginSession(): Promise<string> {
-    const { sessionId, model, mode } = await server.request("reverie/session/new", chosen);
+    const { sessionId, model, mode } = await server.request("reverie/session/new", { cwd: activeFolder(), ...chosen });
     apply({ type: "configured", model, mode });
     chosen = {};
     return sessionId;
