@@ -17,9 +17,10 @@ export async function askForTrust(server: Server, chat: Chat, named?: string): P
     await vscode.commands.executeCommand("workbench.trust.manage");
     return;
   }
-  const folder = named === undefined ? await choose() : localFolders().find((one) => isSame(one, named));
-  // The view may name only what is open.
-  if (folder === undefined) return;
+  const folder = named ?? (await choose());
+  // The view may name only what it was shown.
+  const isShown = named === undefined || chat.state.trust.some((one) => one.folder === named);
+  if (folder === undefined || !isShown) return;
   const trust = await server.request("reverie/trust/get", { folder });
   if (trust.cannot !== undefined) {
     void warn(`This folder cannot be trusted: ${trust.cannot}`);
@@ -36,10 +37,6 @@ export async function askForTrust(server: Server, chat: Chat, named?: string): P
   const isPlain = trust.items.length === 0 && trust.status === "untrusted";
   const chosen = isPlain ? "Trust" : await confirm(question, detailOf(trust), "Trust");
   if (chosen === "Trust") await set(server, chat, trust, true);
-}
-
-function isSame(one: string, other: string): boolean {
-  return vscode.Uri.file(one).toString() === vscode.Uri.file(other).toString();
 }
 
 async function choose(): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Which messages are our host's, in outline: that what the view reads of them is there and of its kind. Other extensions'
- * pages and frames can post to the same window, and a message that is not what it seems would break the state for good.
+ * Which messages are our host's, in outline: that what the view reads of them is there and of its kind. Only
+ * this view's own origin gets so far, but a message that is not what it seems would break the state for good.
  * More fields than we know are fine: the server may be newer. Pure.
  */
 
