@@ -5,6 +5,7 @@
  */
 
 import { useLayoutEffect, useState } from "preact/hooks";
+import { kept, lossOf } from "../src/chat/attachments.ts";
 import type { Calls, Draft, FromView, Method, Page, ToView } from "../src/chat/messages.ts";
 import { reduce } from "../src/chat/reduce.ts";
 import { type Attachment, type AttachmentLabel, type ChatState, EMPTY, type UserItem } from "../src/chat/state.ts";
@@ -193,12 +194,9 @@ export function remember(change: Remembered): void {
 
 /** Puts words into the composer, to be edited, with what went along: files do again, the rest is not kept. */
 export function edit(text: string, attached: readonly AttachmentLabel[] = []): void {
-  const attachments = attached.flatMap(({ label, uri, range }): Attachment[] =>
-    uri === undefined ? [] : [{ kind: "mention", label, uri, range }],
-  );
-  commands.post({ type: "attach", attachments, text });
-  const lost = attached.filter(({ uri }) => uri === undefined).map(({ label }) => label);
-  if (lost.length > 0) apply({ ...chat, problem: `No longer attached, add it again: ${lost.join(", ")}` });
+  commands.post({ type: "attach", attachments: kept(attached), text });
+  const problem = lossOf(attached);
+  if (problem !== undefined) apply({ ...chat, problem });
 }
 
 export function aimAt(target: Target | undefined): void {
@@ -219,6 +217,8 @@ export function showPage(page: Page): void {
 export function connect(): void {
   const reported = new Set<string>();
   window.addEventListener("message", (event: MessageEvent<unknown>) => {
+    // VS Code passes on what the host says from a frame of this view's own origin. Others have another.
+    if (event.origin !== window.origin) return;
     if (isToView(event.data)) {
       receive(event.data);
       return;
