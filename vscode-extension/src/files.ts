@@ -4,14 +4,15 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Documents } from "./documents.ts";
 import { localFolders } from "./folders.ts";
-import { absolute, isNetwork } from "./paths.ts";
+import { isNetworkPath } from "./network.ts";
+import { absolute } from "./paths.ts";
 import { placeOf } from "./placement.ts";
 import { inform } from "./telling.ts";
 
 /** A path of the server or of the model: absolute, of the home, or relative to a folder, the first one. Never in a network. */
 export function uriOf(path: string, folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath): vscode.Uri {
   const uri = vscode.Uri.file(absolute(path, { home: homedir(), folder, platform: process.platform }));
-  const isFar = uri.authority !== "" || isNetwork(path);
+  const isFar = uri.authority !== "" || isNetworkPath(path);
   if (isFar && !isOpened(uri)) {
     throw new Error(`${path} is on another machine, and is not opened from here.`);
   }
@@ -134,7 +135,8 @@ function isFolder(type: vscode.FileType): boolean {
   return (type & vscode.FileType.Directory) !== 0;
 }
 
-function nameOf(uri: vscode.Uri): string {
+/** The last part of its path. */
+export function nameOf(uri: vscode.Uri): string {
   return uri.path.split("/").at(-1) ?? uri.path;
 }
 

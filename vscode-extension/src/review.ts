@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { Chat } from "./chat/session.ts";
 import type { Server } from "./client.ts";
 import { beside, type Documents, fileBeside } from "./documents.ts";
-import { uriOf } from "./files.ts";
+import { nameOf, uriOf } from "./files.ts";
 import { createMarks } from "./marks.ts";
 import type { ChangedFile, ChangedHunk, LineSpan, ReadChangeResult } from "./protocol.ts";
 import { confirm, inform } from "./telling.ts";
@@ -120,7 +120,7 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
     const uri = uriOf(chosen);
     const result = await read(fileOf(uri)?.path ?? uri.fsPath);
     if (result === undefined) return;
-    const name = uri.path.split("/").at(-1) ?? chosen;
+    const name = nameOf(uri);
     const isGone = result.after === undefined;
     // Of a file that is gone the right side is empty, and the commands know it by its place.
     if (isGone) documents.set(beside(uri, "after"), "");

@@ -196,7 +196,6 @@ const events: Table<ChatEvent["type"]> = {
   prompted: record({
     sessionId: text,
     turnId: text,
-    uuid: optional(text),
     queued: flag,
     text,
     attachments: list(label),
@@ -232,7 +231,7 @@ const events: Table<ChatEvent["type"]> = {
 const pages = ["chat", "sessions", "context", "tasks"] as const satisfies readonly Page[];
 
 const messages = tagged("type", {
-  state: record({ state, draft, quiet: flag }),
+  state: record({ state, draft }),
   event: record({ event: tagged("type", events) }),
   result: record({ id: number }),
   error: record({ id: number, message: text }),

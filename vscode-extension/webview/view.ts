@@ -19,8 +19,6 @@ export interface Chat {
   draft: Draft;
   /** Counts the drafts that came from the host, so that the composer can tell a new one from its own echo. */
   drafts: number;
-  /** Only badges, no announcements of what is in the background. */
-  quiet: boolean;
   /** Whether the host has said anything yet. */
   ready: boolean;
   /** What the user asked for last and could not be done, in words. */
@@ -138,7 +136,6 @@ let chat: Chat = {
   state: EMPTY,
   draft: { text: "", attachments: [] },
   drafts: 0,
-  quiet: false,
   ready: false,
   sending: [],
 };
@@ -234,8 +231,8 @@ export function connect(): void {
 function receive(message: ToView): void {
   switch (message.type) {
     case "state": {
-      const { state, draft, quiet } = message;
-      apply({ ...chat, state, draft, quiet, drafts: chat.drafts + 1, ready: true, problem: undefined });
+      const { state, draft } = message;
+      apply({ ...chat, state, draft, drafts: chat.drafts + 1, ready: true, problem: undefined });
       break;
     }
     case "event":

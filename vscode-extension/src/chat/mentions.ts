@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { plainRange, workspaceSymbols } from "../editor.ts";
+import { nameOf } from "../files.ts";
 import { type Excludes, excludeGlob } from "./excludes.ts";
 import type { Mention } from "./messages.ts";
 import type { Attachment } from "./state.ts";
@@ -204,8 +205,4 @@ function anyCase(letter: string): string {
 
 function relative(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
-}
-
-function nameOf(uri: vscode.Uri): string {
-  return uri.path.split("/").at(-1) ?? uri.path;
 }

@@ -185,7 +185,7 @@ function begun(state: ChatState): ChatState {
 }
 
 function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted" }>): ChatState {
-  const { sessionId, turnId, uuid, queued, text, attachments, at } = event;
+  const { sessionId, turnId, queued, text, attachments, at } = event;
   if (state.sessionId !== undefined && state.sessionId !== sessionId) {
     return state;
   }
@@ -198,7 +198,6 @@ function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted"
     kind: "user",
     key: `user-${turnId}`,
     turnId,
-    ...(uuid && { uuid }),
     text,
     attachments,
     at,

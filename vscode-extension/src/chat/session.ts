@@ -28,9 +28,6 @@ const MOST_PARTS = 20;
 /** The server's code for a session that is not there. */
 const UNKNOWN_SESSION = -32001;
 
-/** An image in the draft that is not worth keeping over a reload. */
-const MOST_DRAFT_CHARS = 2_000_000;
-
 export interface Chat extends vscode.Disposable {
   readonly state: ChatState;
   readonly draft: Draft;
@@ -324,8 +321,7 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     start,
     setDraft(next) {
       draft = next;
-      const size = next.attachments.reduce((sum, one) => sum + (one.kind === "image" ? one.data.length : 0), 0);
-      void memento.update(DRAFT_KEY, size > MOST_DRAFT_CHARS ? { text: next.text, attachments: [] } : next);
+      void memento.update(DRAFT_KEY, next);
     },
     prompt,
     async stop() {

@@ -241,7 +241,6 @@ export type ChatEvent =
       type: "prompted";
       sessionId: string;
       turnId: string;
-      uuid?: string;
       queued: boolean;
       text: string;
       attachments: readonly AttachmentLabel[];

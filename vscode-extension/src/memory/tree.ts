@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Server } from "../client.ts";
 import type { Memory, MemoryEventParams } from "../protocol.ts";
-import { age } from "../when.ts";
+import { ago } from "../when.ts";
 import { plainly, wordsOf } from "../words.ts";
 
 export const MEMORY_VIEW = "reverie.memory";
@@ -172,7 +172,7 @@ function memoryItem(memory: Memory, isNew: boolean): vscode.TreeItem {
   const marks = [isNew ? "new" : "", stale ? "stale" : ""].filter((mark) => mark !== "");
   item.id = path;
   item.resourceUri = vscode.Uri.file(path);
-  item.description = [age(modifiedAt, Date.now()), ...marks].join(", ");
+  item.description = [ago(modifiedAt, Date.now()), ...marks].join(", ");
   item.iconPath = new vscode.ThemeIcon(stale ? "warning" : isNew ? "sparkle" : "note");
   item.contextValue = "memory";
   item.command = { title: "Open", command: "vscode.open", arguments: [item.resourceUri] };

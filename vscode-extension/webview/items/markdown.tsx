@@ -115,7 +115,7 @@ function open({ url, path, line, column }: DOMStringMap): void {
 function actOnCode(button: HTMLElement): void {
   const block = button.closest<HTMLElement>(".code");
   const text = (block?.querySelector("pre")?.textContent ?? "").replace(/\n$/, "");
-  const { language, file } = block?.dataset ?? {};
+  const { file } = block?.dataset ?? {};
   switch (button.dataset.code) {
     case "copy":
       tell("host/copy", { text });
@@ -125,7 +125,7 @@ function actOnCode(button: HTMLElement): void {
       tell("host/insert", { text });
       break;
     case "apply":
-      tell("host/apply", { text, ...(file && { path: file }), ...(language && { language }) });
+      tell("host/apply", { text, ...(file && { path: file }) });
       break;
   }
 }

@@ -3,6 +3,8 @@
  * Everything else stays text. Pure.
  */
 
+import { isNetworkPath } from "../../src/network.ts";
+
 /** A file, perhaps with a place in it; lines and columns from 1. */
 export interface Place {
   path: string;
@@ -28,11 +30,6 @@ const NAMES = new Set(["Makefile", "Dockerfile", "Containerfile", "Justfile", "L
 /** `:12`, `:12:5`, `:12-20`, `#L12`, `#L12-L20`, `(12,5)`. */
 const POSITION =
   /(?::(\d{1,7})(?::(\d{1,5})|[-–]\d{1,7})?|#L(\d{1,7})(?:-L?\d{1,7})?|\((\d{1,7})(?:,\s?(\d{1,5}))?\))$/;
-
-/** `\\host\share`, `//host/share`: to open one tells another computer who the user is. */
-export function isNetworkPath(path: string): boolean {
-  return /^\s*[\\/]{2}/.test(path);
-}
 
 /** A path that may be opened with a click: not one on another computer, unless the session itself works there. */
 export function isOpenable(path: string, folder: string | undefined): boolean {
