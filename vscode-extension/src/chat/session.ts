@@ -295,6 +295,8 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     happened,
     server.onState((next) => {
       wasInterrupted ||= next.state !== "running" && state.turn !== undefined;
+      // What a server was told that is gone may never be answered.
+      if (next.state !== "running") telling = resuming = Promise.resolve();
       apply({ type: "server", server: next });
       if (next.state === "running" && isShown) restoring = restore();
     }),
