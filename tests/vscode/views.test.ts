@@ -23,7 +23,7 @@ test("memories are listed by kind, opened, compared, taken back and deleted", as
   const tree = page.getByRole("tree", { name: /Memory/ });
   await editor.openChat();
   await editor.command("Reverie: Focus on Memory View");
-  await tree.getByRole("treeitem", { name: /^You, 1 memories/ }).waitFor();
+  await tree.getByRole("treeitem", { name: /^You, 1 memory/ }).waitFor();
   await tree.getByRole("treeitem", { name: /^Deploy days/ }).click();
   await page.locator(".tab.active", { hasText: "deploy-days.md" }).waitFor();
 

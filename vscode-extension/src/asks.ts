@@ -4,6 +4,7 @@
  */
 
 import * as vscode from "vscode";
+import { LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 import type { Answer } from "./chat/messages.ts";
 import type { Chat } from "./chat/session.ts";
 import type { Ask } from "./chat/state.ts";
@@ -19,22 +20,30 @@ export interface Asks extends vscode.Disposable {
   readonly answers: Pick<Answers, "reverie/permission/ask" | "reverie/user/ask" | "reverie/plan/ask">;
   /** Gives the user's answer to whoever waits for it; one that nobody waits for any more is dropped. */
   answer(answer: Answer): void;
-  /** The server is gone, and with it those who asked. */
+  /** The server is gone or going, and with it those who asked. */
   forget(): void;
 }
 
+type AnswerTo<A extends Ask> = Extract<Answer, { kind: A["kind"] }>;
+
+interface Waiting {
+  ask: Ask;
+  resolve(answer: Answer): void;
+  reject(why: Error): void;
+}
+
 export function createAsks(chat: Chat, view: ChatView): Asks {
-  const waiting = new Map<string, { ask: Ask; resolve: (answer: Answer | undefined) => void }>();
+  const waiting = new Map<string, Waiting>();
   /** What was told with a notification, which stays until it is answered or closed. */
   const told = new Set<string>();
   let last = 0;
 
-  /** Without an answer the question was taken back, or dismissed. */
-  function put(ask: (id: string) => Ask, token: vscode.CancellationToken): Promise<Answer | undefined> {
+  /** Fails as cancelled where the question was taken back. */
+  function put<A extends Ask>(ask: (id: string) => A, token: vscode.CancellationToken): Promise<AnswerTo<A>> {
     const id = `ask-${++last}`;
     const asked = ask(id);
-    return new Promise((resolve) => {
-      waiting.set(id, { ask: asked, resolve });
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { ask: asked, resolve: (answer) => resolve(answer as AnswerTo<A>), reject });
       token.onCancellationRequested(() => settle(id, undefined));
       chat.apply({ type: "ask", ask: asked });
       if (!view.isVisible) void notify(asked);
@@ -43,12 +52,14 @@ export function createAsks(chat: Chat, view: ChatView): Asks {
 
   function settle(id: string, answer: Answer | undefined): void {
     const asked = waiting.get(id);
-    if (asked === undefined) return;
+    if (asked === undefined || (answer !== undefined && answer.kind !== asked.ask.kind)) return;
     waiting.delete(id);
     const plan = answer?.kind === "plan" ? { approved: answer.approved, message: answer.message } : undefined;
     const words = answer?.kind === "user" ? (answer.answer ?? null) : undefined;
     chat.apply({ type: "answered", id, plan, answer: words });
-    asked.resolve(answer);
+    // No answer is not a "no": nobody has said that.
+    if (answer === undefined) asked.reject(new ResponseError(LSPErrorCodes.RequestCancelled, "Nobody can answer now."));
+    else asked.resolve(answer);
   }
 
   async function notify(ask: Ask): Promise<void> {
@@ -77,17 +88,16 @@ export function createAsks(chat: Chat, view: ChatView): Asks {
   return {
     answers: {
       async "reverie/permission/ask"(params, token) {
-        const answer = await put((id) => ({ kind: "permission", id, ...params }), token);
-        return answer?.kind === "permission" ? { option: answer.option, message: answer.message } : { option: "deny" };
+        const { option, message } = await put((id) => ({ kind: "permission", id, ...params }), token);
+        return { option, message };
       },
       async "reverie/user/ask"(params, token) {
-        const answer = await put((id) => ({ kind: "user", id, ...params }), token);
-        return answer?.kind === "user" ? { answer: answer.answer } : {};
+        const { answer } = await put((id) => ({ kind: "user", id, ...params }), token);
+        return { answer };
       },
       async "reverie/plan/ask"(params, token) {
-        const answer = await put((id) => ({ kind: "plan", id, ...params }), token);
-        if (answer?.kind !== "plan") return { approved: false };
-        return { approved: answer.approved, acceptEdits: answer.acceptEdits, message: answer.message };
+        const { approved, acceptEdits, message } = await put((id) => ({ kind: "plan", id, ...params }), token);
+        return { approved, acceptEdits, message };
       },
     },
     answer: (answer) => settle(answer.id, answer),

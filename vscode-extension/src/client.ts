@@ -170,9 +170,11 @@ export function createServer(extensionPath: string, log: vscode.LogOutputChannel
     start,
     stop,
     async restart(reason) {
-      setState({ state: "restarting", reason });
       ends = [];
-      await stop();
+      // It is told to end before anything else: who takes back what it asked must not seem to answer it.
+      const stopped = stop();
+      setState({ state: "restarting", reason });
+      await stopped;
       await start();
     },
     async request(method, params, token) {

@@ -3,15 +3,16 @@
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Documents } from "./documents.ts";
-import { absolute, isNetwork } from "./paths.ts";
+import { localFolders } from "./folders.ts";
+import { isNetworkPath } from "./network.ts";
+import { absolute } from "./paths.ts";
 import { placeOf } from "./placement.ts";
 import { inform } from "./telling.ts";
 
-/** A path of the server or of the model: absolute, of the home, or relative to the first folder. Never in a network. */
-export function uriOf(path: string): vscode.Uri {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+/** A path of the server or of the model: absolute, of the home, or relative to a folder, the first one. Never in a network. */
+export function uriOf(path: string, folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath): vscode.Uri {
   const uri = vscode.Uri.file(absolute(path, { home: homedir(), folder, platform: process.platform }));
-  const isFar = uri.authority !== "" || isNetwork(path);
+  const isFar = uri.authority !== "" || isNetworkPath(path);
   if (isFar && !isOpened(uri)) {
     throw new Error(`${path} is on another machine, and is not opened from here.`);
   }
@@ -25,11 +26,9 @@ function isOpened(uri: vscode.Uri): boolean {
 
 /** Opens a file, at a line from 1 where one is given. */
 export async function openFile(path: string, line?: number, column?: number): Promise<void> {
-  const uri = uriOf(path);
+  const { uri, type } = await find(path);
   const at =
     line === undefined ? undefined : new vscode.Position(Math.max(0, line - 1), Math.max(0, (column ?? 1) - 1));
-  const type = await typeOf(uri);
-  if (type === undefined) throw new Error(`There is no file ${path}.`);
   if (isFolder(type)) {
     await vscode.commands.executeCommand("revealInExplorer", uri);
     return;
@@ -38,6 +37,16 @@ export async function openFile(path: string, line?: number, column?: number): Pr
     preview: true,
     selection: at && new vscode.Range(at, at),
   } satisfies vscode.TextDocumentShowOptions);
+}
+
+/** Relative to whichever folder has it: which one a session works in is not known here. */
+async function find(path: string): Promise<{ uri: vscode.Uri; type: vscode.FileType }> {
+  for (const folder of [undefined, ...localFolders().slice(1)]) {
+    const uri = uriOf(path, folder);
+    const type = await typeOf(uri);
+    if (type !== undefined) return { uri, type };
+  }
+  throw new Error(`There is no file ${path}.`);
 }
 
 /** Puts text in place of the selection, as typing would. */
@@ -126,7 +135,8 @@ function isFolder(type: vscode.FileType): boolean {
   return (type & vscode.FileType.Directory) !== 0;
 }
 
-function nameOf(uri: vscode.Uri): string {
+/** The last part of its path. */
+export function nameOf(uri: vscode.Uri): string {
   return uri.path.split("/").at(-1) ?? uri.path;
 }
 

@@ -15,8 +15,3 @@ export function absolute(path: string, { home, folder, platform }: Surroundings)
   if (/^~[/\\]/.test(path)) return join(home, path.slice(2));
   return isAbsolute(path) || folder === undefined ? path : join(folder, path);
 }
-
-/** To look at `\\host\share` or `//host/share` is to tell the host who one is. Devices are written in the same way. */
-export function isNetwork(path: string): boolean {
-  return /^[/\\]([/\\]|\?\?[/\\])/.test(path);
-}

@@ -1,7 +1,9 @@
 /** What is chosen from a list in the palette: the model, the mode, the message to go back to. */
 
 import * as vscode from "vscode";
+import { kept, lossOf } from "./chat/attachments.ts";
 import type { Ctx } from "./ctx.ts";
+import { warn } from "./telling.ts";
 
 const MODES = [
   { label: "Ask before edits", description: "default", detail: "Asks before anything is changed." },
@@ -32,12 +34,17 @@ export async function chooseMode({ chat }: Ctx): Promise<void> {
 /** The words of the message come back into the composer. */
 export async function chooseRewind({ chat, sessions, view }: Ctx): Promise<void> {
   const picks = chat.state.items
-    .flatMap((item) => (item.kind === "user" && item.uuid !== undefined ? [{ text: item.text, uuid: item.uuid }] : []))
-    .map(({ text, uuid }) => ({ label: text.replaceAll(/\s+/g, " ").slice(0, 120), uuid }))
+    .flatMap((item) => {
+      if (item.kind !== "user" || item.uuid === undefined) return [];
+      return [{ label: item.text.replaceAll(/\s+/g, " ").slice(0, 120), uuid: item.uuid, attached: item.attachments }];
+    })
     .reverse();
   if (picks.length === 0) throw new Error("There is no message to go back to.");
   const chosen = await vscode.window.showQuickPick(picks, { title: "Go back to before which message?" });
   if (chosen === undefined) return;
   const words = await sessions.rewind(chosen.uuid);
-  if (words !== undefined) await view.attach([], words);
+  if (words === undefined) return;
+  const loss = lossOf(chosen.attached);
+  if (loss !== undefined) void warn(loss);
+  await view.attach(kept(chosen.attached), words);
 }

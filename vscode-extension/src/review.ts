@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { Chat } from "./chat/session.ts";
 import type { Server } from "./client.ts";
 import { beside, type Documents, fileBeside } from "./documents.ts";
-import { uriOf } from "./files.ts";
+import { nameOf, uriOf } from "./files.ts";
 import { createMarks } from "./marks.ts";
 import type { ChangedFile, ChangedHunk, LineSpan, ReadChangeResult } from "./protocol.ts";
 import { confirm, inform } from "./telling.ts";
@@ -36,6 +36,8 @@ export interface HunkPlace {
 export function createReview(server: Server, chat: Chat, documents: Documents, log: vscode.LogOutputChannel): Review {
   const hunks = new Map<string, readonly ChangedHunk[]>();
   const marks = createMarks((uri) => hunks.get(uri.toString()) ?? []);
+  /** How often each file was asked about: only the last answer is shown. */
+  const asked = new Map<string, number>();
   const timers = new Map<string, NodeJS.Timeout>();
   let refreshed: Promise<void> = Promise.resolve();
   /** One after the other: each changes which hunks there are, and so what the next one means. */
@@ -49,12 +51,17 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
   /** Nothing where another session is shown by the time the answer comes. */
   async function read(path: string): Promise<ReadChangeResult | undefined> {
     const sessionId = chat.requireSession();
+    const uri = vscode.Uri.file(path);
+    const key = uri.toString();
+    const mine = (asked.get(key) ?? 0) + 1;
+    asked.set(key, mine);
     const result = await server.request("reverie/changes/read", { sessionId, path });
     if (chat.state.sessionId !== sessionId) return undefined;
-    const uri = vscode.Uri.file(path);
-    hunks.set(uri.toString(), result.hunks);
-    documents.set(beside(uri, "before"), result.before ?? "");
-    marks.refresh();
+    if (asked.get(key) === mine) {
+      hunks.set(key, result.hunks);
+      documents.set(beside(uri, "before"), result.before ?? "");
+      marks.refresh();
+    }
     return result;
   }
 
@@ -65,7 +72,8 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
     for (const uri of [...hunks.keys()]) {
       if (!wanted.has(uri)) hunks.delete(uri);
     }
-    const paths = uris.map((uri) => uri.fsPath);
+    // As `resourcePath` names them: a file by its place on the disk, what stands beside it by the path of its URI.
+    const paths = [...new Set(uris.flatMap((uri) => [uri.fsPath, uri.path]))];
     void vscode.commands.executeCommand("setContext", "reverie.changedPaths", paths);
     marks.setFiles(uris);
     const shown = new Set(vscode.workspace.textDocuments.map(({ uri }) => fileBeside(uri).file.toString()));
@@ -112,7 +120,7 @@ export function createReview(server: Server, chat: Chat, documents: Documents, l
     const uri = uriOf(chosen);
     const result = await read(fileOf(uri)?.path ?? uri.fsPath);
     if (result === undefined) return;
-    const name = uri.path.split("/").at(-1) ?? chosen;
+    const name = nameOf(uri);
     const isGone = result.after === undefined;
     // Of a file that is gone the right side is empty, and the commands know it by its place.
     if (isGone) documents.set(beside(uri, "after"), "");

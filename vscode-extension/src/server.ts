@@ -20,7 +20,10 @@ export interface Search {
 
 export type Found = { ok: true; path: string; version: string } | { ok: false; reason: string };
 
-/** The setting alone if there is one, else the program that came with the extension, else the one on the PATH. */
+/**
+ * The setting alone if there is one, else the program that came with the extension, else the one on the PATH: what came
+ * along speaks this extension's version of the protocol, and what else is installed may not.
+ */
 export async function findServer(search: Search): Promise<Found> {
   const setting = search.setting.trim();
   if (setting !== "") {

@@ -3,19 +3,25 @@
 import * as vscode from "vscode";
 import type { Chat } from "./chat/session.ts";
 import type { Server } from "./client.ts";
+import { localFolders } from "./folders.ts";
 import type { TrustResult } from "./protocol.ts";
 import { confirm, inform, warn } from "./telling.ts";
 
 /** What fits into a dialog; a folder with more is looked at in an editor. */
 const MOST_ITEMS = 15;
 
-export async function askForTrust(server: Server, chat: Chat): Promise<void> {
+/** About the folder that is named, or else the one that the user chooses. */
+export async function askForTrust(server: Server, chat: Chat, named?: string): Promise<void> {
   // The editor's own question comes first: what it does not trust, we do not offer to.
   if (!vscode.workspace.isTrusted) {
     await vscode.commands.executeCommand("workbench.trust.manage");
     return;
   }
-  const trust = await server.request("reverie/trust/get", {});
+  const folder = named ?? (await choose());
+  // The view may name only what it was shown.
+  const isShown = named === undefined || chat.state.trust.some((one) => one.folder === named);
+  if (folder === undefined || !isShown) return;
+  const trust = await server.request("reverie/trust/get", { folder });
   if (trust.cannot !== undefined) {
     void warn(`This folder cannot be trusted: ${trust.cannot}`);
     return;
@@ -33,9 +39,15 @@ export async function askForTrust(server: Server, chat: Chat): Promise<void> {
   if (chosen === "Trust") await set(server, chat, trust, true);
 }
 
+async function choose(): Promise<string | undefined> {
+  const folders = localFolders();
+  if (folders.length === 0) throw new Error("No folder is open.");
+  return folders.length === 1 ? folders[0] : vscode.window.showQuickPick(folders, { title: "Trust which folder?" });
+}
+
 async function set(server: Server, chat: Chat, { folder, digest }: TrustResult, trusted: boolean): Promise<void> {
   const result = await server.request("reverie/trust/set", { folder, trusted, digest });
-  chat.apply({ type: "trust", trust: result, restricted: false });
+  await chat.refreshTrust();
   if (trusted && result.status !== "trusted") {
     void warn("The folder changed while you were asked, so it is not trusted. Look again.");
   }

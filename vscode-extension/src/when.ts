@@ -1,17 +1,20 @@
-/** When something was, in few words. */
+/** When something was, as people say it. Pure: both sides say it in the same way. */
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const DAY = 24 * 60;
 
-export function age(at: string, now: number): string {
-  const passed = now - Date.parse(at);
-  if (Number.isNaN(passed)) return "";
-  if (passed < HOUR) return passed < MINUTE ? "now" : `${Math.floor(passed / MINUTE)} min ago`;
-  if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
-  const days = Math.floor(passed / DAY);
-  if (days === 1) return "yesterday";
-  return days < 60 ? `${days} days ago` : `${Math.floor(days / 30)} months ago`;
+/** "just now", "3 min ago", "5 h ago", "yesterday", "4 days ago", then the date. `at` is RFC 3339. */
+export function ago(at: string, now: number): string {
+  const then = Date.parse(at);
+  if (Number.isNaN(then)) return "";
+  const minutes = Math.floor((now - then) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < DAY) return `${Math.floor(minutes / 60)} h ago`;
+  const days = Math.floor(minutes / DAY);
+  if (days < 7) return days === 1 ? "yesterday" : `${days} days ago`;
+  const date = new Date(then);
+  const sameYear = date.getFullYear() === new Date(now).getFullYear();
+  return date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: sameYear ? undefined : "numeric" });
 }
 
 /** Day and time as the user writes them; both arguments are the user's own where they are absent. */

@@ -46,3 +46,26 @@ test("a conversation that is opened is not read out", () => {
   const result = { sessionId: "old", strategy: "full" as const, repairs: [], messages };
   assert.deepEqual(said(EMPTY, after(EMPTY, { type: "resumed", result })), []);
 });
+
+test("a conversation that is opened anew is not read out again", () => {
+  const failed = (
+    [
+      { kind: "toolStart", toolUseId: "a", tool: "Bash", input: { command: "make" } },
+      { kind: "toolEnd", toolUseId: "a", ok: false, display: { kind: "text", text: "no" } },
+    ] satisfies Update[]
+  ).map((update, seq): ChatEvent => ({ type: "update", params: { sessionId: "s", turnId: "t", seq, update } }));
+  const asked = after(EMPTY, prompted);
+  const live = after(asked, ...failed);
+  assert.deepEqual(said(asked, live), ["Run make failed."]);
+  const call = { uuid: "b", role: "assistant" as const, kind: "toolUse" as const, text: "", timestamp: at };
+  const messages = [
+    { ...call, toolUseId: "old", tool: "Bash", input: {} },
+    { ...call, kind: "toolResult" as const, toolUseId: "old", ok: false },
+    { ...call, toolUseId: "a", tool: "Bash", input: {} },
+    { ...call, kind: "toolResult" as const, toolUseId: "a", ok: false },
+  ];
+  const result = { sessionId: "s", strategy: "full" as const, repairs: ["A torn line was cut off."], messages };
+  const opened = after(live, { type: "resumed", result });
+  assert.deepEqual(said(live, opened), ["A torn line was cut off."], "only what was not said before");
+  assert.deepEqual(said(opened, after(opened, { type: "resumed", result })), []);
+});

@@ -14,7 +14,6 @@ const state = (change: object) => ({
   type: "state",
   state: { ...EMPTY, ...change },
   draft: { text: "", attachments: [] },
-  quiet: false,
 });
 const user = { kind: "user", key: "u", text: "hi", attachments: [], at: "", queued: false, recalled: [] };
 
@@ -41,7 +40,7 @@ test("a message that lacks what the view reads of it is none", () => {
     [],
     {},
     { type: "toString" },
-    { type: "state", state: {}, draft: { text: "", attachments: [] }, quiet: false },
+    { type: "state", state: {}, draft: { text: "", attachments: [] } },
     state({ items: [{ ...user, text: 1 }] }),
     state({ items: [{ ...user, key: undefined }] }),
     state({ items: [{ kind: "constructor", key: "k" }] }),

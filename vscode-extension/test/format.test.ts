@@ -1,8 +1,8 @@
-/** Numbers, money and times as the pages say them. */
+/** Numbers, money and durations as the pages say them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, baseName, bytes, counted, elapsed, moment, money, percent, tokens } from "../webview/panels/format.ts";
+import { baseName, bytes, counted, elapsed, money, percent, tokens } from "../webview/panels/format.ts";
 
 test("tokens are compact, and what rounds up to a unit is said in it", () => {
   const said = [0, 7, 950, 999.6, 1000, 12_400, 12_000, 99_949, 99_960, 168_211, 999_600, 1_250_000].map(tokens);
@@ -25,34 +25,6 @@ test("a share is all or nothing only when it is", () => {
 
 test("time that passes is said in two units at most", () => {
   assert.deepEqual([-5, 8_900, 65_000, 7_380_000].map(elapsed), ["0 s", "8 s", "1 min 5 s", "2 h 3 min"]);
-});
-
-/** As the user's own language writes it. */
-const date = (day: string, parts: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(undefined, parts).format(new Date(`${day}T12:00:00`));
-
-test("times are relative for a week and then a date", () => {
-  const now = Date.parse("2026-03-10T12:00:00");
-  const before = (minutes: number) => ago(new Date(now - minutes * 60_000).toISOString(), now);
-  const said = [-3, 0.5, 3, 119, 25 * 60, 3 * 1440, 9 * 1440, 90 * 1440].map(before);
-  assert.deepEqual(said, [
-    "just now",
-    "just now",
-    "3 min ago",
-    "1 h ago",
-    "yesterday",
-    "3 days ago",
-    date("2026-03-01", { day: "numeric", month: "short" }),
-    date("2025-12-10", { day: "numeric", month: "short", year: "numeric" }),
-  ]);
-  assert.equal(ago("no time", now), "");
-});
-
-test("a moment is written as the user's language does, and what is none stays as it is", () => {
-  const at = "2026-03-10T12:00:00";
-  const written = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
-  assert.equal(moment(at), written);
-  assert.equal(moment("no time"), "no time");
 });
 
 test("things are counted in the right number", () => {

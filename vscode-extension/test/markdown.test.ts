@@ -7,9 +7,17 @@ import { highlightLines } from "../webview/highlight.ts";
 import { parseAnsi } from "../webview/items/ansi.ts";
 import { callLine, groupWords } from "../webview/items/calls.ts";
 import { rangeOf, rowAt, topsOf } from "../webview/items/layout.ts";
-import { codeTarget, filePlace, isOpenable, linkTarget, pathOfUri, shownPath } from "../webview/items/places.ts";
+import {
+  codeTarget,
+  filePlace,
+  filesIn,
+  isOpenable,
+  linkTarget,
+  pathOfUri,
+  shownPath,
+} from "../webview/items/places.ts";
 import { rowsOf } from "../webview/items/rows.ts";
-import { parseUnified } from "../webview/items/unified.ts";
+import { firstChange, parseUnified } from "../webview/items/unified.ts";
 import { type Block, references, renderBlock, splitBlocks } from "../webview/markdown.ts";
 
 const TEXT = `# Title
@@ -329,4 +337,41 @@ test("only what is near the viewport is drawn, and the same rows until one viewp
   assert.deepEqual(rangeOf(tops, 10_200, 500, range), range);
   assert.notDeepEqual(rangeOf(tops, 11_000, 500, range), range);
   assert.deepEqual(rangeOf(new Float64Array(1), 0, 500, undefined), { first: 0, end: 0 });
+});
+
+test("files in what a program prints lead to their lines", () => {
+  const links = (output: string) =>
+    filesIn(output).flatMap(({ place }) => (place ? [[place.path, place.line, place.column].join(" ").trim()] : []));
+  assert.deepEqual(links("error[E0308]\n  --> src/main.rs:12:5\n"), ["src/main.rs 12 5"]);
+  assert.deepEqual(links("src/a.ts(3,7): error TS1: see b.ts."), ["src/a.ts 3 7", "b.ts"]);
+  assert.deepEqual(links("src/a.rs:12:let x\nC:\\w\\a.rs:4"), ["src/a.rs 12", "C:\\w\\a.rs 4"]);
+  assert.deepEqual(links('File "/w/a.py", (b.py:2)'), ["/w/a.py", "b.py 2"]);
+  for (const output of [
+    "https://example.org/a.html",
+    "//host/share/a.rs",
+    "\\\\host\\a.rs",
+    "12:30:45 and/or v1.2.3",
+    "std::vec",
+  ]) {
+    assert.deepEqual(links(output), [], output);
+  }
+});
+
+test("nothing of what a program prints is lost between its files", () => {
+  for (const output of ["", "a.rs", "in a.rs:1: b.rs... <b>c.rs</b>\n", "nothing"]) {
+    assert.equal(
+      filesIn(output)
+        .map(({ text }) => text)
+        .join(""),
+      output,
+    );
+  }
+});
+
+test("a changed file opens where it was changed first", () => {
+  const line = (diff: string) => firstChange(parseUnified(diff));
+  assert.equal(line("@@ -9,3 +9,3 @@\n a\n-b\n+c\n d\n"), 10);
+  assert.equal(line("@@ -9,3 +9,2 @@\n a\n-b\n d\n"), 10);
+  assert.equal(line("@@ -9,2 +9,1 @@\n a\n-b\n"), 9);
+  assert.equal(line("@@ -1,1 +0,0 @@\n-b\n"), undefined);
 });

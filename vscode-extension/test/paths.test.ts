@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { absolute, isNetwork } from "../src/paths.ts";
+import { isNetworkPath } from "../src/network.ts";
+import { absolute } from "../src/paths.ts";
 
 const unix = { home: "/home/me", folder: "/work", platform: "linux" as const };
 const windows = { home: "C:\\Users\\me", folder: "C:\\work", platform: "win32" as const };
@@ -28,9 +29,9 @@ for (const path of [
   "\\\\?\\UNC\\host\\a",
   "\\??\\UNC\\host\\a",
 ]) {
-  test(`${path} is not on this machine`, () => assert.equal(isNetwork(path), true));
+  test(`${path} is not on this machine`, () => assert.equal(isNetworkPath(path), true));
 }
 
 for (const path of ["/a//b", "a", "C:\\a", "./a", "\\a", "/?/a"]) {
-  test(`${path} is on this machine`, () => assert.equal(isNetwork(path), false));
+  test(`${path} is on this machine`, () => assert.equal(isNetworkPath(path), false));
 }

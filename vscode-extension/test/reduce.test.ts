@@ -336,3 +336,57 @@ test("every key is used once, whatever ids a model gives to its calls", () => {
   const keys = after(said("hello"), ...updates("t", 0, ...calls)).items.map((item) => item.key);
   assert.equal(new Set(keys).size, keys.length, keys.join(" "));
 });
+
+test("a session that is opened anew while it answers keeps the prompts that are not written yet", () => {
+  const message = (uuid: string): SessionMessage => ({
+    uuid,
+    role: "user",
+    kind: "text",
+    text: uuid,
+    timestamp: "2026-03-01T09:30:00Z",
+  });
+  const resumed = (running: string | undefined, ...uuids: string[]): ChatEvent => {
+    const result = { sessionId: "s", strategy: "full" as const, repairs: [], messages: uuids.map(message) };
+    return { type: "resumed", result: { ...result, ...(running && { runningTurnId: running }) } };
+  };
+  const running = after(resumed(undefined, "a"), said("b"), said("c", "u", true));
+  assert.deepEqual(shown(reduce(running, resumed("t", "a"))), ["user a", "user b", "user c (queued)"]);
+  assert.deepEqual(shown(reduce(running, resumed("t", "a", "b"))), ["user a", "user b", "user c (queued)"]);
+  assert.deepEqual(shown(reduce(running, resumed("t", "a", "b", "c"))), ["user a", "user b", "user c"]);
+  assert.deepEqual(shown(reduce(running, resumed(undefined, "a", "b"))), ["user a", "user b"]);
+});
+
+test("a session that is opened anew keeps the keys of what was shown", () => {
+  const message = (kind: SessionMessage["kind"], role: SessionMessage["role"], uuid: string, text: string, more = {}) =>
+    ({ uuid, role, kind, text, timestamp: "2026-03-01T09:30:00Z", ...more }) as SessionMessage;
+  const live = after(
+    said("hello"),
+    ...updates(
+      "t",
+      0,
+      { kind: "thinkingDelta", text: "hm" },
+      { kind: "textDelta", text: "looking" },
+      { kind: "toolStart", toolUseId: "a", tool: "Read", input: {} },
+      { kind: "toolEnd", toolUseId: "a", ok: true, display: { kind: "text", text: "whole" } },
+      { kind: "textDelta", text: "done" },
+      end,
+    ),
+  );
+  const messages = [
+    message("text", "user", "1", "hello"),
+    message("thinking", "assistant", "2", "hm"),
+    message("text", "assistant", "2", "looking"),
+    message("toolUse", "assistant", "2", "Read {}", { toolUseId: "a", tool: "Read", input: {} }),
+    message("toolResult", "user", "3", "whole", { toolUseId: "a", ok: true }),
+    message("text", "assistant", "4", "done"),
+  ];
+  const resumed: ChatEvent = {
+    type: "resumed",
+    result: { sessionId: "s", strategy: "full", repairs: [], messages },
+  };
+  const keys = (state: ChatState) => state.items.map(({ key }) => key);
+  assert.deepEqual(keys(reduce(live, resumed)), keys(live).slice(0, -1), "all but the end of the turn");
+  assert.deepEqual(keys(after(resumed)), ["1", "2", "2-2", "a", "4"], "by ids where nothing was shown");
+  const early: ChatEvent = { type: "earlier", sessionId: "s", messages: messages.slice(3, 5) };
+  assert.deepEqual(keys(after(resumed, early))[0], "a-2", "a call of before with the same id");
+});

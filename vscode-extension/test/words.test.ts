@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { age, moment } from "../src/when.ts";
+import { ago, moment } from "../src/when.ts";
 import { plainly } from "../src/words.ts";
 
 /** As VS Code finds links in the text of a notification. */
@@ -64,10 +64,23 @@ test("a moment is told in the user's language and time zone", () => {
   assert.equal(moment("once", "en-US", "UTC"), "once");
 });
 
-test("an age is told in one unit", () => {
-  const now = Date.parse("2026-11-17T12:00:00Z");
-  assert.equal(age("2026-11-17T11:59:30Z", now), "now");
-  assert.equal(age("2026-11-17T11:15:00Z", now), "45 min ago");
-  assert.equal(age("2026-11-16T11:15:00Z", now), "yesterday");
-  assert.equal(age("never", now), "");
+/** As the user's own language writes it. */
+const date = (day: string, parts: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(undefined, parts).format(new Date(`${day}T12:00:00`));
+
+test("times are relative for a week and then a date", () => {
+  const now = Date.parse("2026-03-10T12:00:00");
+  const before = (minutes: number) => ago(new Date(now - minutes * 60_000).toISOString(), now);
+  const said = [-3, 0.5, 3, 119, 25 * 60, 3 * 1440, 9 * 1440, 90 * 1440].map(before);
+  assert.deepEqual(said, [
+    "just now",
+    "just now",
+    "3 min ago",
+    "1 h ago",
+    "yesterday",
+    "3 days ago",
+    date("2026-03-01", { day: "numeric", month: "short" }),
+    date("2025-12-10", { day: "numeric", month: "short", year: "numeric" }),
+  ]);
+  assert.equal(ago("no time", now), "");
 });

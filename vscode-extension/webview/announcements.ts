@@ -32,20 +32,27 @@ export function announcements(before: ChatState, after: ChatState): Announcement
   if (before.sessionId !== after.sessionId && !isBegun) return said;
   if (before.turn === undefined && after.turn !== undefined) say("Reverie is working.");
   for (const item of changed(before.items, after.items)) {
-    if (item.kind === "tool" && item.state === "failed") say(`${called(item.tool, item.input)} failed.`);
+    if (item.kind === "tool" && item.state === "failed" && item.turnId !== undefined)
+      say(`${called(item.tool, item.input)} failed.`);
     if (item.kind === "notice" && item.level !== "info") say(item.text);
     if (item.kind === "end") say(ended(item, after.items));
   }
   return said;
 }
 
-/** Items that are new or different. They change near the end: looking stops where all is as it was. */
+/**
+ * Items that are new, and calls that went on. They change near the end: looking stops where all is as it was. What is read
+ * from a transcript once more is another object, and no news.
+ */
 function changed(before: readonly Item[], after: readonly Item[]): Item[] {
   if (before === after) return [];
   let from = 0;
   while (from < before.length && before[from] === after[from]) from += 1;
-  const known = new Set(before.slice(from));
-  return after.slice(from).filter((item) => !known.has(item));
+  const known = new Map(before.slice(from).map((item) => [item.key, item]));
+  return after.slice(from).filter((item) => {
+    const old = known.get(item.key);
+    return old === undefined || (old.kind === "tool" && item.kind === "tool" && old.state !== item.state);
+  });
 }
 
 function ended(end: Extract<Item, { kind: "end" }>, items: readonly Item[]): string {

@@ -26,7 +26,8 @@ export function App() {
 
 function Parts() {
   const chat = useChat();
-  const { state, ready, problem, sending } = chat;
+  const { state, ready, problem, sending, target } = chat;
+  const wanted = target?.sessionId === state.sessionId ? target?.messageUuid : undefined;
   const [page, setPage] = usePage();
   const [draft, setDraft] = useDraftOf(chat.draft, chat.drafts);
   const close = useCallback(() => setPage("chat"), [setPage]);
@@ -40,9 +41,9 @@ function Parts() {
       items.length === 0 ? (
         <Welcome />
       ) : (
-        <List key={state.sessionId ?? "new"} items={items} sessionId={state.sessionId} />
+        <List key={state.sessionId ?? "new"} items={items} sessionId={state.sessionId} wanted={wanted} />
       ),
-    [items, state.sessionId],
+    [items, state.sessionId, wanted],
   );
   // After the effects of all that is drawn with it: whatever hears commands does by now.
   useLayoutEffect(() => {
@@ -51,7 +52,7 @@ function Parts() {
   if (!ready) return null;
   const isCovered = page !== "chat";
   return (
-    <Folder.Provider value={state.trust?.folder}>
+    <Folder.Provider value={state.trust[0]?.folder}>
       <div class="app">
         <div class="app-part" hidden={isCovered}>
           <Header state={state} />

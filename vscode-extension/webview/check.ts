@@ -1,6 +1,6 @@
 /**
- * Which messages are our host's, in outline: that what the view reads of them is there and of its kind. Other extensions'
- * pages and frames can post to the same window, and a message that is not what it seems would break the state for good.
+ * Which messages are our host's, in outline: that what the view reads of them is there and of its kind. Only
+ * this view's own origin gets so far, but a message that is not what it seems would break the state for good.
  * More fields than we know are fine: the server may be newer. Pure.
  */
 
@@ -104,7 +104,14 @@ const items: Table<Item["kind"]> = {
   }),
   text: record({ text, streaming: flag, uuid: optional(text) }),
   thinking: record({ text, streaming: flag }),
-  tool: record({ toolUseId: text, tool: text, state: text, progress: text, display: optional(display) }),
+  tool: record({
+    toolUseId: text,
+    tool: text,
+    state: text,
+    progress: text,
+    uuid: optional(text),
+    display: optional(display),
+  }),
   notice: record({ level, text }),
   context: contextChange,
   plan: record({ text, answer: optional(answerToPlan) }),
@@ -127,7 +134,7 @@ const state = record({
   mode: text,
   models: list(model),
   commands: list(command),
-  trust: optional(trust),
+  trust: list(trust),
   restricted: flag,
   changes: list(changedFile),
   dream: optional(dream),
@@ -189,7 +196,6 @@ const events: Table<ChatEvent["type"]> = {
   prompted: record({
     sessionId: text,
     turnId: text,
-    uuid: optional(text),
     queued: flag,
     text,
     attachments: list(label),
@@ -216,7 +222,7 @@ const events: Table<ChatEvent["type"]> = {
   configured: record({ model: optional(text), mode: optional(text) }),
   models: record({ models: list(model) }),
   commands: record({ commands: list(command) }),
-  trust: record({ trust, restricted: flag }),
+  trust: record({ trust: list(trust), restricted: flag }),
   changes: record({ files: list(changedFile) }),
   undone: record({ changeIds: list(text) }),
   notice: record({ level, text }),
@@ -225,7 +231,7 @@ const events: Table<ChatEvent["type"]> = {
 const pages = ["chat", "sessions", "context", "tasks"] as const satisfies readonly Page[];
 
 const messages = tagged("type", {
-  state: record({ state, draft, quiet: flag }),
+  state: record({ state, draft }),
   event: record({ event: tagged("type", events) }),
   result: record({ id: number }),
   error: record({ id: number, message: text }),

@@ -10,10 +10,11 @@ import { Boundary } from "./boundary.tsx";
 import { Icon } from "./chrome/button.tsx";
 import { RowContent, rowLabel } from "./items/item.tsx";
 import { rangeOf } from "./items/layout.ts";
-import { type Row, rowsOf } from "./items/rows.ts";
+import { holds, type Row, rowsOf } from "./items/rows.ts";
 import {
   adopt,
   begin,
+  bringToTop,
   destination,
   hold,
   indexes,
@@ -25,8 +26,16 @@ import {
   scrolled,
   wantedTop,
 } from "./items/viewport.ts";
+import { aimAt } from "./view.ts";
 
-export function List({ items, sessionId }: { items: readonly Item[]; sessionId: string | undefined }) {
+interface ListProps {
+  items: readonly Item[];
+  sessionId: string | undefined;
+  /** The message to go to, which may be among the next items only. */
+  wanted: string | undefined;
+}
+
+export function List({ items, sessionId, wanted }: ListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const feed = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
@@ -59,6 +68,14 @@ export function List({ items, sessionId }: { items: readonly Item[]; sessionId: 
     return () => observer.disconnect();
   }, [observer]);
   useLayoutEffect(settle);
+  useLayoutEffect(() => {
+    const found = wanted === undefined ? undefined : rows.find((row) => holds(row, wanted));
+    if (found === undefined) return;
+    aimAt(undefined);
+    bringToTop(view, found.key);
+    setActive(found.key);
+    redraw((count) => count + 1);
+  }, [wanted, rows, view]);
 
   const onScroll = () => {
     const box = scroller.current;

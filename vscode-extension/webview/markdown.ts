@@ -157,9 +157,9 @@ function codeBlock(info: string, content: string, isOpen: boolean): string {
     button("apply", "git-stash-apply", path === undefined ? "Apply to the open file" : `Apply to ${escapeHtml(path)}`),
   ];
   const body = isOpen ? piecewise(code, language) : (highlightHtml(code, language) ?? escapeHtml(code));
-  const data = `data-language="${escapeHtml(language)}"${path === undefined ? "" : ` data-file="${escapeHtml(path)}"`}`;
+  const file = path === undefined ? "" : ` data-file="${escapeHtml(path)}"`;
   return (
-    `<div class="code" ${data}><div class="code-head"><span class="code-name">${label}</span>` +
+    `<div class="code"${file}><div class="code-head"><span class="code-name">${label}</span>` +
     `<span class="code-actions">${buttons.join("")}</span></div>` +
     `<pre tabindex="0" aria-label="Code, ${escapeHtml(language || "text")}"><code>${body}\n</code></pre></div>`
   );

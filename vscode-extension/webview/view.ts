@@ -5,6 +5,7 @@
  */
 
 import { useLayoutEffect, useState } from "preact/hooks";
+import { kept, lossOf } from "../src/chat/attachments.ts";
 import type { Calls, Draft, FromView, Method, Page, ToView } from "../src/chat/messages.ts";
 import { reduce } from "../src/chat/reduce.ts";
 import { type Attachment, type AttachmentLabel, type ChatState, EMPTY, type UserItem } from "../src/chat/state.ts";
@@ -18,14 +19,19 @@ export interface Chat {
   draft: Draft;
   /** Counts the drafts that came from the host, so that the composer can tell a new one from its own echo. */
   drafts: number;
-  /** Only badges, no announcements of what is in the background. */
-  quiet: boolean;
   /** Whether the host has said anything yet. */
   ready: boolean;
   /** What the user asked for last and could not be done, in words. */
   problem?: string;
+  /** A message to scroll to, once it is there. */
+  target?: Target;
   /** Prompts that the host has and has not answered for yet, oldest first. */
   sending: readonly SendingItem[];
+}
+
+export interface Target {
+  sessionId: string;
+  messageUuid: string;
 }
 
 /** A prompt on its way. Looks like any other, and says that nobody has it yet. */
@@ -40,8 +46,17 @@ export type Command = Extract<ToView, { type: "show" | "focus" | "attach" }>;
 export interface Remembered {
   page?: Page;
   sessionId?: string;
-  /** The item at the top of the viewport, and how far it is scrolled past. */
-  scroll?: { key: string; offset: number };
+  /** The item at the top of the viewport; and one above it that is there again after a reload. */
+  scroll?: Anchor;
+  lasting?: Anchor;
+  /** What the user does not want to be asked about again, as it is now. */
+  dismissed?: readonly string[];
+}
+
+/** An item, and how far it is scrolled past. */
+export interface Anchor {
+  key: string;
+  offset: number;
 }
 
 interface VsCodeApi {
@@ -121,7 +136,6 @@ let chat: Chat = {
   state: EMPTY,
   draft: { text: "", attachments: [] },
   drafts: 0,
-  quiet: false,
   ready: false,
   sending: [],
 };
@@ -177,12 +191,13 @@ export function remember(change: Remembered): void {
 
 /** Puts words into the composer, to be edited, with what went along: files do again, the rest is not kept. */
 export function edit(text: string, attached: readonly AttachmentLabel[] = []): void {
-  const attachments = attached.flatMap(({ label, uri, range }): Attachment[] =>
-    uri === undefined ? [] : [{ kind: "mention", label, uri, range }],
-  );
-  commands.post({ type: "attach", attachments, text });
-  const lost = attached.filter(({ uri }) => uri === undefined).map(({ label }) => label);
-  if (lost.length > 0) apply({ ...chat, problem: `No longer attached, add it again: ${lost.join(", ")}` });
+  commands.post({ type: "attach", attachments: kept(attached), text });
+  const problem = lossOf(attached);
+  if (problem !== undefined) apply({ ...chat, problem });
+}
+
+export function aimAt(target: Target | undefined): void {
+  apply({ ...chat, target });
 }
 
 /** The composer takes the focus, as a command of the palette does. */
@@ -199,6 +214,8 @@ export function showPage(page: Page): void {
 export function connect(): void {
   const reported = new Set<string>();
   window.addEventListener("message", (event: MessageEvent<unknown>) => {
+    // VS Code passes on what the host says from a frame of this view's own origin. Others have another.
+    if (event.origin !== window.origin) return;
     if (isToView(event.data)) {
       receive(event.data);
       return;
@@ -214,8 +231,8 @@ export function connect(): void {
 function receive(message: ToView): void {
   switch (message.type) {
     case "state": {
-      const { state, draft, quiet } = message;
-      apply({ ...chat, state, draft, quiet, drafts: chat.drafts + 1, ready: true, problem: undefined });
+      const { state, draft } = message;
+      apply({ ...chat, state, draft, drafts: chat.drafts + 1, ready: true, problem: undefined });
       break;
     }
     case "event":

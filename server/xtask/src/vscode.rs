@@ -1,6 +1,7 @@
 //! The VS Code extension: its checks, its package, and its tests in a real VS Code.
 
 use std::{
+    env::consts::{ARCH, EXE_SUFFIX, OS},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -50,11 +51,13 @@ pub fn package(bundle: &Bundle, out: Option<&Path>) -> anyhow::Result<()> {
     fs::copy(crate::root().join("LICENSE"), &license)?;
     let out_text = out.to_str().context("the path is UTF-8")?;
     let mut arguments = vec!["package", "--no-dependencies", "--allow-missing-repository", "--out", out_text];
+    let target = vsce_target(OS, ARCH);
     if *bundle == Bundle::Server {
         cargo(&["build", "--release", "--bin", "reverie"])?;
         fs::create_dir_all(&binary)?;
-        fs::copy(crate::root().join("target/release/reverie"), binary.join("reverie"))?;
-        arguments.extend(["--target", "linux-x64"]);
+        let program = format!("reverie{EXE_SUFFIX}");
+        fs::copy(crate::root().join("target/release").join(&program), binary.join(&program))?;
+        arguments.extend(["--target", &target]);
     }
     let packaged = tool("vsce", &arguments);
     fs::remove_file(license)?;
@@ -64,6 +67,22 @@ pub fn package(bundle: &Bundle, out: Option<&Path>) -> anyhow::Result<()> {
     packaged?;
     println!("{}: {} KB", out.display(), fs::metadata(&out)?.len() / 1_000);
     Ok(())
+}
+
+/// The kind of machine, by Marketplace's name for it; one that it does not know is refused by `vsce`.
+fn vsce_target(os: &str, arch: &str) -> String {
+    let os = match os {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    let arch = match arch {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        "arm" => "armhf",
+        other => other,
+    };
+    format!("{os}-{arch}")
 }
 
 /// The tests of `tests/vscode` whose file's name has this in it.
@@ -113,4 +132,16 @@ fn tool(name: &str, arguments: &[&str]) -> anyhow::Result<()> {
     let program = extension().join("node_modules/.bin").join(name);
     let mut command = Command::new(program);
     checked(command.args(arguments).current_dir(extension()).env("PATH", rigs::path_with_node()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::vsce_target;
+
+    #[test]
+    fn a_package_with_the_server_is_for_the_machine_that_makes_it() {
+        assert_eq!(vsce_target("linux", "x86_64"), "linux-x64");
+        assert_eq!(vsce_target("macos", "aarch64"), "darwin-arm64");
+        assert_eq!(vsce_target("windows", "x86_64"), "win32-x64");
+    }
 }

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import { applyText, insertText, openFile, uriOf } from "../files.ts";
 import { askForTrust } from "../trust.ts";
-import { fileAttachment, mentionsOf } from "./mentions.ts";
+import { fileAttachment, mentionsOf, symbolsOf } from "./mentions.ts";
 import type { HostCalls } from "./messages.ts";
 import { isForwarded } from "./parse.ts";
 import type { Attachment } from "./state.ts";
@@ -31,7 +31,7 @@ function handlersOf(ctx: () => Ctx): Handlers {
     "host/session/new": () => done(ctx().chat.begin()),
     "host/session/open": ({ sessionId, messageUuid }) => done(ctx().chat.open(sessionId, messageUuid)),
     "host/session/fork": ({ sessionId, messageUuid }) => done(ctx().sessions.fork(sessionId, messageUuid)),
-    "host/session/rename": ({ sessionId, title }) => done(ctx().sessions.rename(sessionId, title)),
+    "host/session/rename": ({ sessionId }) => done(ctx().sessions.rename(sessionId)),
     "host/session/delete": async ({ sessionId }) => ({ deleted: await ctx().sessions.delete(sessionId) }),
     "host/session/export": ({ sessionId }) => done(ctx().sessions.export(sessionId)),
     "host/rewind": async ({ messageUuid }) => ({ prompt: await ctx().sessions.rewind(messageUuid) }),
@@ -39,6 +39,7 @@ function handlersOf(ctx: () => Ctx): Handlers {
     "host/compact": ({ instructions }) => done(ctx().chat.compact(instructions)),
     "host/uncompact": () => done(ctx().chat.uncompact()),
     "host/mentions": async ({ query }) => ({ mentions: await mentionsOf(query) }),
+    "host/symbols": async ({ query }) => ({ mentions: await symbolsOf(query) }),
     "host/attach": async ({ uris }) => ({ attachments: attachmentsOf(uris) }),
     "host/pick": async () => ({ attachments: await pick() }),
     "host/open": ({ path, line, column }) => done(openFile(path, line, column)),
@@ -56,7 +57,7 @@ function handlersOf(ctx: () => Ctx): Handlers {
     "host/dream/start": () => done(ctx().dreams.start(false)),
     "host/dream/stop": ({ dreamId }) => done(ctx().dreams.stop(dreamId)),
     "host/dream/report": ({ dreamId }) => done(ctx().dreams.report(dreamId)),
-    "host/trust": () => done(askForTrust(ctx().server, ctx().chat)),
+    "host/trust": ({ folder }) => done(askForTrust(ctx().server, ctx().chat, folder)),
     "host/command": ({ command }) => done(vscode.commands.executeCommand(command)),
   };
 }

@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 import { plainRange, workspaceSymbols } from "../editor.ts";
+import { nameOf } from "../files.ts";
+import { type Excludes, excludeGlob } from "./excludes.ts";
 import type { Mention } from "./messages.ts";
 import type { Attachment } from "./state.ts";
 
@@ -9,26 +11,39 @@ const MOST_FILES = 20;
 const MOST_SYMBOLS = 8;
 const MOST_FOLDERS = 5;
 const MOST_PROBLEMS = 100;
-/** Symbols are asked of all languages, and the slowest is not waited for. */
-const SYMBOLS_LIMIT_MS = 150;
+/** What is ranked: the best of a few that happened to be found first need not be the best. */
+const MOST_FOUND = 2_000;
+/** Symbols are asked of all languages, and one that hangs is not waited for. */
+const SYMBOLS_LIMIT_MS = 5_000;
 
 /** The search that runs. Who types on does not want its answer any more. */
 let searching = new vscode.CancellationTokenSource();
 
+/** All but symbols, which take longer. */
 export async function mentionsOf(query: string): Promise<Mention[]> {
   searching.cancel();
   searching.dispose();
   searching = new vscode.CancellationTokenSource();
   const { token } = searching;
-  const symbolsInTime = inTime(findSymbols(query), token);
-  const [uris, inside] = await Promise.all([findFiles(query, token), findInside(query, token)]);
-  const symbols = await symbolsInTime;
+  const exclude = await excluded();
+  const [uris, inside] = await Promise.all([findFiles(query, exclude, token), findInside(query, exclude, token)]);
   const files = uris.map((uri) => fileMention("file", uri));
   const here = [selectionMention(), problemsMention(), ...openEditors()].filter((one) => one !== undefined);
   const near = here.filter((mention) => fits(mention, query));
   const known = new Set(near.map((mention) => mention.detail));
   const others = files.filter((mention) => !known.has(mention.detail));
-  return [...near, ...foldersOf([...uris, ...inside], query), ...others, ...symbols];
+  return [...near, ...foldersOf([...uris, ...inside], query), ...others];
+}
+
+/** Nothing where it takes too long or fails. */
+export async function symbolsOf(query: string): Promise<Mention[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const nothing = new Promise<Mention[]>((resolve) => {
+    timer = setTimeout(() => resolve([]), SYMBOLS_LIMIT_MS);
+  });
+  const found = await Promise.race([findSymbols(query).catch(() => []), nothing]);
+  clearTimeout(timer);
+  return found;
 }
 
 /** What "ask about the selection" takes along. */
@@ -82,8 +97,30 @@ function openEditors(): Mention[] {
   return [...unique.values()].map((uri) => fileMention("editor", uri));
 }
 
-async function findFiles(query: string, token: vscode.CancellationToken): Promise<vscode.Uri[]> {
-  const found = await vscode.workspace.findFiles(`**/*${globOf(query)}*`, undefined, MOST_FILES * 3, token);
+/** Of itself VS Code would leave out `files.exclude` only. */
+async function excluded(): Promise<string | undefined> {
+  const settings = ["files", "search"].map((section) =>
+    vscode.workspace.getConfiguration(section).get<Excludes>("exclude", {}),
+  );
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const gitignores = await Promise.all(folders.map(({ uri }) => readText(vscode.Uri.joinPath(uri, ".gitignore"))));
+  const glob = excludeGlob(settings, gitignores);
+  return glob === "" ? undefined : glob;
+}
+
+async function readText(uri: vscode.Uri): Promise<string> {
+  return vscode.workspace.fs.readFile(uri).then(
+    (bytes) => new TextDecoder().decode(bytes),
+    () => "",
+  );
+}
+
+async function findFiles(
+  query: string,
+  exclude: string | undefined,
+  token: vscode.CancellationToken,
+): Promise<vscode.Uri[]> {
+  const found = await vscode.workspace.findFiles(`**/*${globOf(query)}*`, exclude, MOST_FOUND, token);
   const wanted = query.toLowerCase();
   const rank = (uri: vscode.Uri) => {
     const name = nameOf(uri).toLowerCase();
@@ -97,28 +134,20 @@ async function findFiles(query: string, token: vscode.CancellationToken): Promis
 }
 
 /** Some of what is in folders of this name: VS Code finds files only. */
-async function findInside(query: string, token: vscode.CancellationToken): Promise<vscode.Uri[]> {
+async function findInside(
+  query: string,
+  exclude: string | undefined,
+  token: vscode.CancellationToken,
+): Promise<vscode.Uri[]> {
   const glob = globOf(query.replace(/\/$/, ""));
   if (glob === "") return [];
-  return await vscode.workspace.findFiles(`**/*${glob}*/**`, undefined, MOST_FILES * 3, token);
+  return await vscode.workspace.findFiles(`**/*${glob}*/**`, exclude, MOST_FOUND, token);
 }
 
 /** Letters may be left out between the query's own, as in the editor's quick open. */
 function globOf(query: string): string {
   const letters = [...query.replaceAll(/[^\p{L}\p{N}._\-/]/gu, "")];
   return letters.map((letter) => (letter === "/" ? "*/**/*" : anyCase(letter))).join("*");
-}
-
-/** Nothing where it takes too long, fails, or is not wanted any more. */
-async function inTime(work: Promise<Mention[]>, token: vscode.CancellationToken): Promise<Mention[]> {
-  const nothing = new Promise<Mention[]>((resolve) => {
-    const timer = setTimeout(() => resolve([]), SYMBOLS_LIMIT_MS);
-    token.onCancellationRequested(() => {
-      clearTimeout(timer);
-      resolve([]);
-    });
-  });
-  return Promise.race([work.catch(() => []), nothing]);
 }
 
 /** The folders that the found files are in, each in the workspace's folder that holds it. */
@@ -176,8 +205,4 @@ function anyCase(letter: string): string {
 
 function relative(uri: vscode.Uri): string {
   return vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
-}
-
-function nameOf(uri: vscode.Uri): string {
-  return uri.path.split("/").at(-1) ?? uri.path;
 }

@@ -7,8 +7,8 @@ import type { ClientRequests, PermissionChoice } from "../protocol.ts";
 import type { Attachment, ChatEvent, ChatState } from "./state.ts";
 
 export type ToView =
-  /** All there is; comes after `ready`, and whenever events could not be applied one by one. */
-  | { type: "state"; state: ChatState; draft: Draft; quiet: boolean }
+  /** All there is; comes after `ready`. */
+  | { type: "state"; state: ChatState; draft: Draft }
   | { type: "event"; event: ChatEvent }
   | { type: "result"; id: number; result: unknown }
   | { type: "error"; id: number; message: string }
@@ -39,7 +39,6 @@ export const FORWARDED = [
   "reverie/session/search",
   "reverie/context/report",
   "reverie/context/original",
-  "reverie/memory/explain",
   "reverie/tasks/list",
   "reverie/tasks/stop",
   "reverie/dream/status",
@@ -59,8 +58,8 @@ export interface HostCalls {
   "host/session/open": { params: { sessionId: string; messageUuid?: string }; result: Record<string, never> };
   /** Forks at a message, or at the end, and opens the fork. */
   "host/session/fork": { params: { sessionId: string; messageUuid?: string }; result: Record<string, never> };
-  /** The host asks for the new title in an input box if there is none. */
-  "host/session/rename": { params: { sessionId: string; title?: string }; result: Record<string, never> };
+  /** The host asks for the new title. */
+  "host/session/rename": { params: { sessionId: string }; result: Record<string, never> };
   /** The host asks whether it should. */
   "host/session/delete": { params: { sessionId: string }; result: { deleted: boolean } };
   /** The host asks where to. */
@@ -70,8 +69,10 @@ export interface HostCalls {
   "host/configure": { params: { model?: string; mode?: string }; result: Record<string, never> };
   "host/compact": { params: { instructions?: string }; result: Record<string, never> };
   "host/uncompact": { params: Record<string, never>; result: Record<string, never> };
-  /** What `@query` may stand for. */
+  /** What `@query` may stand for, but for symbols. */
   "host/mentions": { params: { query: string }; result: { mentions: readonly Mention[] } };
+  /** Symbols may take seconds, and nobody waits for them to see files. */
+  "host/symbols": { params: { query: string }; result: { mentions: readonly Mention[] } };
   /** Makes attachments of what was dropped or chosen: URIs of files and folders. */
   "host/attach": { params: { uris: readonly string[] }; result: { attachments: readonly Attachment[] } };
   /** A native file dialog. */
@@ -86,7 +87,7 @@ export interface HostCalls {
   /** Puts code into the active editor, in place of the selection. */
   "host/insert": { params: { text: string }; result: Record<string, never> };
   /** Shows a diff between a file (the active editor's where none is named) and the code, to be accepted in parts. */
-  "host/apply": { params: { text: string; path?: string; language?: string }; result: Record<string, never> };
+  "host/apply": { params: { text: string; path?: string }; result: Record<string, never> };
   /** The diff of what the agent did to a file, hunk by hunk, in the native diff editor. */
   "host/review": { params: { path: string }; result: Record<string, never> };
   /** Keeps or takes back all that is not reviewed, in one file or in all. */
@@ -94,13 +95,13 @@ export interface HostCalls {
   /** A memory in an editor. */
   "host/memory/open": { params: { path: string }; result: Record<string, never> };
   /** One change in the native diff editor. */
-  "host/memory/diff": { params: { changeId: string; path: string }; result: Record<string, never> };
+  "host/memory/diff": { params: { changeId: string }; result: Record<string, never> };
   "host/memory/undo": { params: { changeIds: readonly string[] }; result: Record<string, never> };
   "host/dream/start": { params: Record<string, never>; result: Record<string, never> };
   "host/dream/stop": { params: { dreamId: string }; result: Record<string, never> };
   "host/dream/report": { params: { dreamId?: string }; result: Record<string, never> };
   /** Shows what would run, and asks. */
-  "host/trust": { params: Record<string, never>; result: Record<string, never> };
+  "host/trust": { params: { folder: string }; result: Record<string, never> };
   /** One of the extension's own commands, `reverie.…`, as a `ServerHelp` offers. */
   "host/command": { params: { command: string }; result: Record<string, never> };
 }

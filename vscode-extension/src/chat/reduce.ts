@@ -42,7 +42,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case "resumed":
       return resumed(state, event.result, event.meter);
     case "earlier":
-      return event.sessionId === state.sessionId ? earlier(state, fromTranscript(event.messages)) : state;
+      return event.sessionId === state.sessionId ? earlier(state, event.messages) : state;
     case "cleared":
       return { ...fresh(state), model: state.model, mode: state.mode };
     case "ask":
@@ -185,7 +185,7 @@ function begun(state: ChatState): ChatState {
 }
 
 function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted" }>): ChatState {
-  const { sessionId, turnId, uuid, queued, text, attachments, at } = event;
+  const { sessionId, turnId, queued, text, attachments, at } = event;
   if (state.sessionId !== undefined && state.sessionId !== sessionId) {
     return state;
   }
@@ -198,7 +198,6 @@ function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted"
     kind: "user",
     key: `user-${turnId}`,
     turnId,
-    ...(uuid && { uuid }),
     text,
     attachments,
     at,
@@ -216,11 +215,12 @@ function prompted(state: ChatState, event: Extract<ChatEvent, { type: "prompted"
 function resumed(state: ChatState, result: ResumeSessionResult, meter: Meter | undefined): ChatState {
   const { sessionId, messages, repairs, branches, title, model, mode, todos, runningTurnId } = result;
   const repaired = repairs.map((text, at): Item => ({ kind: "notice", key: `repair-${at}`, level: "warning", text }));
+  const written = fromTranscript(messages, state.sessionId === sessionId ? state.items : []);
   return {
     ...fresh(state),
     sessionId,
     title: title ?? "",
-    items: [...fromTranscript(messages), ...repaired],
+    items: [...written, ...repaired, ...unwritten(state, result, written)],
     model: model ?? state.model,
     mode: mode ?? "default",
     todos: todos ?? [],
@@ -230,37 +230,61 @@ function resumed(state: ChatState, result: ResumeSessionResult, meter: Meter | u
   };
 }
 
+/** Prompts of a session that is opened anew while it answers: the transcript may not have the last of them yet. */
+function unwritten(state: ChatState, { sessionId, runningTurnId }: ResumeSessionResult, written: Item[]): Item[] {
+  if (state.sessionId !== sessionId || runningTurnId === undefined) {
+    return [];
+  }
+  const known = new Set(state.items.map((item) => (item.kind === "user" ? item.uuid : undefined)));
+  const fresh = written.filter((item) => item.kind === "user" && !known.has(item.uuid));
+  const said = state.items.filter((item) => isQueued(item) || isPrompt(item, runningTurnId));
+  // They are written in the order in which they were said.
+  return said.slice(fresh.length);
+}
+
 /** What was said first stands for the title of a conversation that was given none. */
-function earlier(state: ChatState, before: readonly Item[]): ChatState {
+function earlier(state: ChatState, messages: readonly SessionMessage[]): ChatState {
+  const taken = new Set(state.items.map(({ key }) => key));
+  const before = fromTranscript(messages, [], taken);
   const first = before.find((item) => item.kind === "user");
   const title = state.title === "" && first?.kind === "user" ? (first.text.split("\n", 1)[0] ?? "") : state.title;
   return { ...state, title, items: [...before, ...state.items] };
 }
 
-/** The messages of a transcript as the items they were when they came. */
-function fromTranscript(messages: readonly SessionMessage[]): Item[] {
+/**
+ * The messages of a transcript as the items they were when they came. What is shown already keeps its key, so that who
+ * reads it stays there; the other keys are the same whenever and how far the transcript is read, unless `taken`.
+ */
+function fromTranscript(
+  messages: readonly SessionMessage[],
+  shown: readonly Item[],
+  taken: ReadonlySet<string> = new Set(),
+): Item[] {
   const items: Item[] = [];
   const calls = new Map<string, number>();
-  messages.forEach((message, at) => {
-    const key = `${message.uuid}-${at}`;
+  const keys = keysLike(shown, taken);
+  messages.forEach((message) => {
     const { uuid, text } = message;
     switch (message.kind) {
       case "text": {
         const last = items.at(-1);
-        if (message.role !== "user") items.push({ kind: "text", key, uuid, text, streaming: false });
+        if (message.role !== "user") {
+          items.push({ kind: "text", key: keys("text", text, uuid), uuid, text, streaming: false });
+        }
         // A second text of one prompt is one that went along with its words.
         else if (last?.kind === "user" && last.uuid === uuid) items[items.length - 1] = withText(last, text);
         else {
           const said = { text, attachments: [], at: message.timestamp, queued: false, recalled: [] };
-          items.push({ kind: "user", key, uuid, ...said });
+          items.push({ kind: "user", key: keys("user", text, uuid), uuid, ...said });
         }
         break;
       }
       case "thinking":
-        items.push({ kind: "thinking", key, text, streaming: false });
+        items.push({ kind: "thinking", key: keys("thinking", text, uuid), text, streaming: false });
         break;
       case "toolUse": {
-        const toolUseId = message.toolUseId ?? key;
+        const toolUseId = message.toolUseId ?? uuid;
+        const key = keys("tool", toolUseId, toolUseId);
         calls.set(toolUseId, items.length);
         const tool = message.tool ?? text.split(" ", 1)[0] ?? "";
         items.push({ kind: "tool", key, toolUseId, tool, input: message.input, state: "stopped", progress: "" });
@@ -271,7 +295,7 @@ function fromTranscript(messages: readonly SessionMessage[]): Item[] {
         const call = place === undefined ? undefined : items[place];
         if (place !== undefined && call?.kind === "tool") {
           const display = message.display ?? { kind: "text", text };
-          items[place] = { ...call, state: message.ok === false ? "failed" : "done", display };
+          items[place] = { ...call, uuid, state: message.ok === false ? "failed" : "done", display };
         }
         break;
       }
@@ -282,11 +306,33 @@ function fromTranscript(messages: readonly SessionMessage[]): Item[] {
         break;
       }
       case "notice":
-        items.push({ kind: "notice", key, level: "info", text });
+        items.push({ kind: "notice", key: keys("notice", text, uuid), level: "info", text });
         break;
     }
   });
   return items;
+}
+
+/** Names one item after the other: as the shown one of this kind and content is called, else by its id. */
+function keysLike(shown: readonly Item[], taken: ReadonlySet<string>) {
+  const used = new Set(taken);
+  const known = new Map<string, string[]>();
+  for (const item of shown) {
+    const content = item.kind === "tool" ? item.toolUseId : "text" in item ? item.text : undefined;
+    if (content === undefined) continue;
+    const name = `${item.kind} ${content}`;
+    const keys = known.get(name);
+    if (keys === undefined) known.set(name, [item.key]);
+    else keys.push(item.key);
+  }
+  return (kind: Item["kind"], content: string, id: string): string => {
+    const wanted = known.get(`${kind} ${content}`)?.shift() ?? id;
+    let key = wanted;
+    // A message has several parts, and some models use the id of a call twice.
+    for (let count = 2; used.has(key); count += 1) key = `${wanted}-${count}`;
+    used.add(key);
+    return key;
+  };
 }
 
 /** What was put beside a prompt: a memory, a file, a picture in the same message. */
@@ -479,11 +525,15 @@ function isShown(state: ChatState, ask: Ask): boolean {
 
 /** Some models use the id of a call twice. */
 function toolKey(state: ChatState, toolUseId: string): string {
-  const isTaken = state.items.some((item) => item.key === toolUseId);
-  return isTaken ? freeKey(state, toolUseId) : toolUseId;
+  return isTaken(state, toolUseId) ? freeKey(state, toolUseId) : toolUseId;
 }
 
-/** Items are only taken off the end, or all at once: their number names the next one. */
+/** Mostly new as it is. Keys of before a server was started anew may be alike. */
 function freeKey(state: ChatState, kind: string): string {
-  return `${kind}-${state.items.length}-${state.nextSeq}`;
+  const key = `${kind}-${state.items.length}-${state.nextSeq}`;
+  return isTaken(state, key) ? freeKey(state, key) : key;
+}
+
+function isTaken({ items }: ChatState, key: string): boolean {
+  return items.some((item) => item.key === key);
 }

@@ -5,6 +5,7 @@
 
 import * as vscode from "vscode";
 import type { Server } from "../client.ts";
+import { activeFolder, localFolders } from "../folders.ts";
 import type {
   ContextReportResult,
   EarlierMessagesResult,
@@ -26,9 +27,6 @@ const MOST_PARTS = 20;
 
 /** The server's code for a session that is not there. */
 const UNKNOWN_SESSION = -32001;
-
-/** An image in the draft that is not worth keeping over a reload. */
-const MOST_DRAFT_CHARS = 2_000_000;
 
 export interface Chat extends vscode.Disposable {
   readonly state: ChatState;
@@ -53,6 +51,15 @@ export interface Chat extends vscode.Disposable {
   requireSession(): string;
 }
 
+interface Opening {
+  sessionId: string;
+  /** A turn of it has ended before the server said what there is. */
+  hasEnded: boolean;
+  answered: boolean;
+  /** What came after that, for when it is shown. */
+  late: ChatEvent[];
+}
+
 export function createChat(server: Server, memento: vscode.Memento, log: vscode.LogOutputChannel): Chat {
   const happened = new vscode.EventEmitter<ChatEvent>();
   let state: ChatState = { ...EMPTY, server: server.state };
@@ -63,8 +70,12 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   let beginning: Promise<string> | undefined;
   /** The prompts that the server has not answered for yet. */
   let sending: Promise<unknown> = Promise.resolve();
-  /** The session that is being opened, and whether a turn of it has ended meanwhile. */
-  let opening: { sessionId: string; hasEnded: boolean } | undefined;
+  /** Those of them that the server has been told. */
+  let telling: Promise<unknown> = Promise.resolve();
+  /** The session that is being opened, and what happens to it meanwhile. */
+  let opening: Opening | undefined;
+  /** Until it is open, or could not be opened. */
+  let resuming: Promise<unknown> = Promise.resolve();
   /** The turn that ran when its session was opened: what it had said by then is not shown until it ends. */
   let halfShown: string | undefined;
   /** Counts what was opened, so that only the last of them is shown. */
@@ -78,8 +89,12 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   /** What a session tells whose first prompt is not known to be accepted yet. */
   let early: { sessionId: string; events: ChatEvent[] } | undefined;
 
+  /** Counts what was asked and told about changes: an answer that something newer has overtaken is dropped. */
+  let changes = 0;
+
   function apply(event: ChatEvent): void {
     state = reduce(state, event);
+    if (event.type === "changes") changes += 1;
     happened.fire(event);
     // Before the session of last time is opened there is none, and that must not make us forget it.
     const concernsSession = event.type === "prompted" || event.type === "resumed" || event.type === "cleared";
@@ -90,10 +105,18 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   function take(event: ChatEvent): void {
-    const isOfSession = event.type === "update" || event.type === "memory";
-    if (isOfSession && early !== undefined && early.sessionId === event.params.sessionId) early.events.push(event);
+    const sessionId = event.type === "update" || event.type === "memory" ? event.params.sessionId : undefined;
+    if (sessionId !== undefined && sessionId === early?.sessionId) early.events.push(event);
+    else if (sessionId !== undefined && sessionId === opening?.sessionId) wait(opening, event);
     else if (event.type === "update") hear(event.params);
     else apply(event);
+  }
+
+  /** What the server says before it answers is in its answer; what comes behind that is not. */
+  function wait(present: Opening, event: ChatEvent): void {
+    if (present.answered) present.late.push(event);
+    else if (event.type !== "update") apply(event);
+    else present.hasEnded ||= event.params.update.kind === "turnEnd";
   }
 
   function requireSession(): string {
@@ -103,10 +126,6 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
 
   function hear(params: SessionUpdateParams): void {
     const { sessionId, turnId, update } = params;
-    if (opening?.sessionId === sessionId) {
-      opening.hasEnded ||= update.kind === "turnEnd";
-      return;
-    }
     if (isOutOfStep(state, params)) {
       log.warn(`update ${params.seq} of session ${sessionId} came out of order; opening it anew`);
       openAnew(sessionId);
@@ -120,12 +139,22 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     resume(sessionId).catch((error: unknown) => apply({ type: "notice", level: "error", text: wordsOf(error) }));
   }
 
-  async function resume(sessionId: string, messageUuid?: string): Promise<void> {
+  function resume(sessionId: string, messageUuid?: string): Promise<void> {
+    const work = reopen(sessionId, messageUuid);
+    resuming = work.catch(() => undefined);
+    return work;
+  }
+
+  async function reopen(sessionId: string, messageUuid?: string): Promise<void> {
     const mine = ++opened;
-    const present = { sessionId, hasEnded: false };
+    // What is being said belongs to what is opened.
+    await telling;
+    if (mine !== opened) return;
+    const present: Opening = { sessionId, hasEnded: false, answered: false, late: [] };
     opening = present;
     try {
       const result = await server.request("reverie/session/resume", { sessionId, messageUuid });
+      present.answered = true;
       const report = await server.request("reverie/context/report", { sessionId }).catch(() => undefined);
       // Somebody may have gone on to another meanwhile.
       if (mine !== opened) return;
@@ -135,6 +164,7 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     } finally {
       if (opening === present) opening = undefined;
     }
+    for (const event of present.late) take(event);
     // Its end was not heard.
     if (present.hasEnded && halfShown !== undefined) await resume(sessionId);
     else changesMayDiffer();
@@ -158,10 +188,9 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   async function refreshChanges(): Promise<void> {
     const { sessionId } = state;
     if (sessionId === undefined) return;
+    const mine = ++changes;
     const { files } = await server.request("reverie/changes/list", { sessionId });
-    if (state.sessionId === sessionId) {
-      apply({ type: "changes", files });
-    }
+    if (state.sessionId === sessionId && mine === changes) apply({ type: "changes", files });
   }
 
   function changesMayDiffer(): void {
@@ -169,8 +198,8 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   async function refreshTrust(): Promise<void> {
-    if (vscode.workspace.workspaceFolders === undefined) return;
-    const trust = await server.request("reverie/trust/get", {});
+    const asked = localFolders().map((folder) => server.request("reverie/trust/get", { folder }));
+    const trust = (await Promise.allSettled(asked)).flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     apply({ type: "trust", trust, restricted: !vscode.workspace.isTrusted });
   }
 
@@ -186,13 +215,15 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
 
   /** A server that runs anew knows nothing of what is shown. */
   async function restore(): Promise<void> {
+    const before = opened;
     await loadLists().catch((error: unknown) => log.warn(`lists: ${wordsOf(error)}`));
-    const sessionId = state.sessionId ?? wanted;
-    if (sessionId === undefined) return;
-    const mine = opened + 1;
-    const text = "The server ended in the middle of a turn. What was said since is lost; send a message to go on.";
     const isLost = wasInterrupted;
     wasInterrupted = false;
+    const sessionId = state.sessionId ?? wanted;
+    // The user may have gone to another meanwhile.
+    if (sessionId === undefined || before !== opened) return;
+    const mine = opened + 1;
+    const text = "The server ended in the middle of a turn. What was said since is lost; send a message to go on.";
     await resume(sessionId).catch((error: unknown) => {
       if (mine !== opened) return;
       // What is not there any more is forgotten; what cannot be opened now may be opened later.
@@ -211,7 +242,7 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   async function beginSession(): Promise<string> {
-    const { sessionId, model, mode } = await server.request("reverie/session/new", chosen);
+    const { sessionId, model, mode } = await server.request("reverie/session/new", { cwd: activeFolder(), ...chosen });
     apply({ type: "configured", model, mode });
     chosen = {};
     return sessionId;
@@ -228,9 +259,10 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
   }
 
   async function send(text: string, attachments: readonly Attachment[]): Promise<{ turnId: string }> {
-    // What is said right after the start belongs to the session that is being brought back.
+    // What is said while a session is brought back or opened belongs to that one.
     await start();
     await restoring;
+    await resuming;
     if (state.sessionId === undefined) {
       beginning ??= beginSession().finally(() => {
         beginning = undefined;
@@ -243,11 +275,14 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     try {
       const parts = [...(text === "" ? [] : [{ type: "text" as const, text }]), ...attachments.map(partOf)];
       const params = { sessionId, prompt: parts, editor: editorState() };
-      const { turnId, queued } = await server.request("reverie/session/prompt", params);
+      const told = server.request("reverie/session/prompt", params);
+      telling = Promise.allSettled([telling, told]);
+      const { turnId, queued } = await told;
       const at = new Date().toISOString();
       const labels = attachments.map(labelOf);
       // Who went on to another conversation meanwhile finds this one among the sessions.
-      if (mine === opened) apply({ type: "prompted", sessionId, turnId, queued, text, attachments: labels, at });
+      const isHere = state.sessionId === sessionId || mine === opened;
+      if (isHere) apply({ type: "prompted", sessionId, turnId, queued, text, attachments: labels, at });
       return { turnId };
     } finally {
       const events = early?.events ?? [];
@@ -260,6 +295,8 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     happened,
     server.onState((next) => {
       wasInterrupted ||= next.state !== "running" && state.turn !== undefined;
+      // What a server was told that is gone may never be answered.
+      if (next.state !== "running") telling = resuming = Promise.resolve();
       apply({ type: "server", server: next });
       if (next.state === "running" && isShown) restoring = restore();
     }),
@@ -286,8 +323,7 @@ export function createChat(server: Server, memento: vscode.Memento, log: vscode.
     start,
     setDraft(next) {
       draft = next;
-      const size = next.attachments.reduce((sum, one) => sum + (one.kind === "image" ? one.data.length : 0), 0);
-      void memento.update(DRAFT_KEY, size > MOST_DRAFT_CHARS ? { text: next.text, attachments: [] } : next);
+      void memento.update(DRAFT_KEY, next);
     },
     prompt,
     async stop() {

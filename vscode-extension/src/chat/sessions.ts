@@ -7,7 +7,7 @@ import type { Chat } from "./session.ts";
 
 export interface Sessions {
   fork(sessionId: string, messageUuid?: string): Promise<void>;
-  rename(sessionId: string, title?: string): Promise<void>;
+  rename(sessionId: string): Promise<void>;
   /** Whether the user wanted it. */
   delete(sessionId: string): Promise<boolean>;
   export(sessionId: string): Promise<void>;
@@ -31,9 +31,9 @@ export function createSessions(server: Server, chat: Chat): Sessions {
       await chat.open(fork.sessionId);
     },
 
-    async rename(sessionId, title) {
+    async rename(sessionId) {
       const old = chat.state.sessionId === sessionId ? chat.state.title : "";
-      const asked = title ?? (await vscode.window.showInputBox({ prompt: "Title of the session", value: old }));
+      const asked = await vscode.window.showInputBox({ prompt: "Title of the session", value: old });
       const next = asked?.trim();
       if (next === undefined || next === "") return;
       await server.request("reverie/session/rename", { sessionId, title: next });

@@ -51,7 +51,8 @@ export interface ChatState {
   mode: string;
   models: readonly Model[];
   commands: readonly SlashCommand[];
-  trust?: TrustResult;
+  /** Of each folder of the workspace. */
+  trust: readonly TrustResult[];
   /** VS Code itself trusts nothing here, and its question comes before ours. */
   restricted: boolean;
   /** Files that the agent changed and nobody has looked through yet. */
@@ -149,6 +150,8 @@ export interface ThinkingItem extends ItemBase {
 
 export interface ToolItem extends ItemBase {
   kind: "tool";
+  /** Of the message in the transcript that has its result, where known. */
+  uuid?: string;
   toolUseId: string;
   tool: string;
   input: unknown;
@@ -238,7 +241,6 @@ export type ChatEvent =
       type: "prompted";
       sessionId: string;
       turnId: string;
-      uuid?: string;
       queued: boolean;
       text: string;
       attachments: readonly AttachmentLabel[];
@@ -256,7 +258,7 @@ export type ChatEvent =
   | { type: "configured"; model?: string; mode?: string }
   | { type: "models"; models: readonly Model[] }
   | { type: "commands"; commands: readonly SlashCommand[] }
-  | { type: "trust"; trust: TrustResult; restricted: boolean }
+  | { type: "trust"; trust: readonly TrustResult[]; restricted: boolean }
   | { type: "changes"; files: readonly ChangedFile[] }
   | { type: "undone"; changeIds: readonly string[] }
   | { type: "notice"; level: NoticeLevel; text: string };
@@ -264,6 +266,7 @@ export type ChatEvent =
 export const EMPTY: ChatState = {
   server: { state: "starting" },
   title: "",
+  trust: [],
   restricted: false,
   items: [],
   asks: [],

@@ -2,7 +2,6 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { isQuiet } from "../configuration.ts";
 import { wordsOf } from "../words.ts";
 import type { FromView, Page, ToView } from "./messages.ts";
 import { parseFromView } from "./parse.ts";
@@ -57,7 +56,7 @@ export function createChatView(
       case "ready":
         isReady = true;
         pages += 1;
-        post({ type: "state", state: chat.state, draft: chat.draft, quiet: isQuiet() });
+        post({ type: "state", state: chat.state, draft: chat.draft });
         for (const waiting of unsaid.splice(0)) post(waiting);
         break;
       case "draft":
@@ -131,11 +130,6 @@ export function createChatView(
     chat.onEvent((event) => {
       post({ type: "event", event });
       badge();
-    }),
-    vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("reverie.notifications.quiet") && isReady) {
-        post({ type: "state", state: chat.state, draft: chat.draft, quiet: isQuiet() });
-      }
     }),
   ];
 

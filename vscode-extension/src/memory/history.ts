@@ -6,7 +6,7 @@ import type { Server } from "../client.ts";
 import type { Documents } from "../documents.ts";
 import type { MemoryActor, MemoryChange } from "../protocol.ts";
 import { confirm, inform, reporting, warn } from "../telling.ts";
-import { age } from "../when.ts";
+import { ago } from "../when.ts";
 
 const MOST_CHANGES = 200;
 /** More diffs than that are hardly open at once. */
@@ -53,7 +53,7 @@ export function createMemoryHistory(
     shown.set(after.path, changeId);
     for (const path of [...shown.keys()].slice(0, -MOST_SHOWN)) shown.delete(path);
     void vscode.commands.executeCommand("setContext", "reverie.historyPaths", [...shown.keys()]);
-    const title = `${name} (${ACTORS[change.by]}, ${age(change.at, Date.now())})`;
+    const title = `${name} (${ACTORS[change.by]}, ${ago(change.at, Date.now())})`;
     await vscode.commands.executeCommand("vscode.diff", documents.add(name, change.before ?? ""), after, title, {
       preview: true,
     });
@@ -86,7 +86,7 @@ export function createMemoryHistory(
     picker.matchOnDetail = true;
     picker.items = changes.map((change) => ({
       label: nameOf(change),
-      description: `${ACTORS[change.by]}, ${age(change.at, Date.now())}`,
+      description: `${ACTORS[change.by]}, ${ago(change.at, Date.now())}`,
       detail: change.why,
       buttons: [UNDO],
       change,
@@ -115,7 +115,7 @@ export function createMemoryHistory(
         void inform("There is no change to undo.");
         return;
       }
-      const detail = `${ACTORS[last.by]}, ${age(last.at, Date.now())}: ${last.why}`;
+      const detail = `${ACTORS[last.by]}, ${ago(last.at, Date.now())}: ${last.why}`;
       const question = `Undo the last change of ${nameOf(last)}?`;
       const chosen = await confirm(question, [detail], "Undo", "Show diff");
       if (chosen === "Undo") await undo([last.id]);

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Server } from "../client.ts";
 import type { Memory, MemoryEventParams } from "../protocol.ts";
-import { age } from "../when.ts";
+import { ago } from "../when.ts";
 import { plainly, wordsOf } from "../words.ts";
 
 export const MEMORY_VIEW = "reverie.memory";
@@ -37,7 +37,9 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
   const changed = new vscode.EventEmitter<undefined>();
   const noted = new vscode.EventEmitter<void>();
   const decorated = new vscode.EventEmitter<undefined>();
+  /** By URI. */
   const unseen = new Set(memento.get<string[]>(UNSEEN_KEY, []));
+  const isNew = ({ path }: Memory) => unseen.has(keyOf(path));
   let memories: readonly Memory[] = [];
   let folder: string | undefined;
   let reading: Promise<void> | undefined;
@@ -53,7 +55,7 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
         ({ label, holds }): Node => ({ kind: "group", label, memories: memories.filter(holds) }),
       ).filter((group) => group.kind === "group" && group.memories.length > 0);
     },
-    getTreeItem: (node) => (node.kind === "group" ? groupItem(node) : memoryItem(node.memory, unseen)),
+    getTreeItem: (node) => (node.kind === "group" ? groupItem(node) : memoryItem(node.memory, isNew(node.memory))),
   };
 
   const tree = vscode.window.createTreeView(MEMORY_VIEW, { treeDataProvider: provider, showCollapseAll: true });
@@ -64,23 +66,29 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
       folder = result.dir;
       memories = result.memories;
       tree.message = undefined;
+      const known = new Set(memories.map(({ path }) => keyOf(path)));
+      for (const key of [...unseen]) if (!known.has(key)) unseen.delete(key);
+      note();
+      // Only now is it known whether there are any.
+      await vscode.commands.executeCommand("setContext", "reverie.memoriesListed", true);
     } catch (error) {
+      // What was listed before is still the best that is known.
       log.warn(`memories: ${wordsOf(error)}`);
-      memories = [];
       tree.message = plainly(wordsOf(error));
     }
-    const known = new Set(memories.map((memory) => memory.path));
-    for (const path of [...unseen]) if (!known.has(path)) unseen.delete(path);
-    note();
   }
 
   function note(): void {
     void memento.update(UNSEEN_KEY, [...unseen]);
+    badge();
+    decorated.fire(undefined);
+    noted.fire();
+  }
+
+  function badge(): void {
     const count = unseen.size;
     tree.badge =
       count === 0 ? undefined : { value: count, tooltip: count === 1 ? "1 new memory" : `${count} new memories` };
-    decorated.fire(undefined);
-    noted.fire();
   }
 
   async function refresh(): Promise<void> {
@@ -92,7 +100,7 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
   }
 
   function look(document: vscode.TextDocument | undefined): void {
-    if (document !== undefined && unseen.delete(document.uri.fsPath)) {
+    if (document !== undefined && unseen.delete(document.uri.toString())) {
       note();
       changed.fire(undefined);
     }
@@ -106,16 +114,17 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
     vscode.window.onDidChangeActiveTextEditor((editor) => look(editor?.document)),
     vscode.window.registerFileDecorationProvider({
       onDidChangeFileDecorations: decorated.event,
-      provideFileDecoration: (uri) =>
-        decoration(
-          memories.find(({ path }) => path === uri.fsPath),
-          unseen,
-        ),
+      provideFileDecoration: (uri) => {
+        const memory = memories.find(({ path }) => keyOf(path) === uri.toString());
+        return memory && decoration(memory, isNew(memory));
+      },
     }),
     server.onState(({ state }) => {
       if (state === "running") void refresh();
     }),
   ];
+  // Of last time.
+  badge();
 
   return {
     get folder() {
@@ -132,10 +141,10 @@ export function createMemoryView(server: Server, memento: vscode.Memento, log: v
     hear({ kind, by, files }) {
       if (kind === "recalled") return;
       const isNews = by !== "user" && (kind === "saved" || kind === "updated");
-      const active = vscode.window.activeTextEditor?.document.uri.fsPath;
-      for (const { path } of files) {
-        if (isNews && path !== active) unseen.add(path);
-        else unseen.delete(path);
+      const active = vscode.window.activeTextEditor?.document.uri.toString();
+      for (const key of files.map(({ path }) => keyOf(path))) {
+        if (isNews && key !== active) unseen.add(key);
+        else unseen.delete(key);
       }
       note();
       void refresh();
@@ -151,19 +160,19 @@ function groupItem({ label, memories }: Extract<Node, { kind: "group" }>): vscod
   item.id = `group ${label}`;
   item.description = String(memories.length);
   item.contextValue = "group";
-  item.accessibilityInformation = { label: `${label}, ${memories.length} memories` };
+  const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
+  item.accessibilityInformation = { label: `${label}, ${count}` };
   return item;
 }
 
-function memoryItem(memory: Memory, unseen: ReadonlySet<string>): vscode.TreeItem {
+function memoryItem(memory: Memory, isNew: boolean): vscode.TreeItem {
   const { path, modifiedAt, stale, recalled } = memory;
   const [name, description] = [plainly(memory.name), plainly(memory.description)];
   const item = new vscode.TreeItem(name);
-  const isNew = unseen.has(path);
   const marks = [isNew ? "new" : "", stale ? "stale" : ""].filter((mark) => mark !== "");
   item.id = path;
   item.resourceUri = vscode.Uri.file(path);
-  item.description = [age(modifiedAt, Date.now()), ...marks].join(", ");
+  item.description = [ago(modifiedAt, Date.now()), ...marks].join(", ");
   item.iconPath = new vscode.ThemeIcon(stale ? "warning" : isNew ? "sparkle" : "note");
   item.contextValue = "memory";
   item.command = { title: "Open", command: "vscode.open", arguments: [item.resourceUri] };
@@ -178,14 +187,18 @@ function tooltip(description: string, stale: boolean, recalled: number): string 
   return (stale ? [...lines, "Stale: it names files that are gone"] : lines).join("\n");
 }
 
-function decoration(memory: Memory | undefined, unseen: ReadonlySet<string>): vscode.FileDecoration | undefined {
-  if (memory === undefined) return undefined;
-  if (memory.stale) {
+function decoration({ stale }: Memory, isNew: boolean): vscode.FileDecoration | undefined {
+  if (stale) {
     return { badge: "!", tooltip: "Stale", color: new vscode.ThemeColor("list.warningForeground") };
   }
-  return unseen.has(memory.path)
+  return isNew
     ? { badge: "N", tooltip: "New", color: new vscode.ThemeColor("gitDecoration.addedResourceForeground") }
     : undefined;
+}
+
+/** Of a path there may be several spellings: `C:\\a` and `c:\\a`. */
+function keyOf(path: string): string {
+  return vscode.Uri.file(path).toString();
 }
 
 function isKnown(type: string | undefined): boolean {

@@ -4,17 +4,24 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ChatState, ServerState } from "../../src/chat/state.ts";
 import type { Branch, TrustResult } from "../../src/protocol.ts";
-import { ago, counted } from "../panels/format.ts";
-import { tell } from "../view.ts";
+import { ago } from "../../src/when.ts";
+import { baseName, counted } from "../panels/format.ts";
+import { remember, remembered, tell } from "../view.ts";
 import { Icon } from "./button.tsx";
 import { Changes } from "./changes.tsx";
+
+const MOST_DISMISSED = 20;
 
 export function Banners({ state }: { state: ChatState }) {
   const { server, trust, restricted, branches, changes, sessionId } = state;
   return (
     <div class="chrome-banners">
       <Server server={server} />
-      {trust && trust.status !== "trusted" && <Trust trust={trust} restricted={restricted} />}
+      {trust
+        .filter(({ status }) => status !== "trusted")
+        .map((one) => (
+          <Trust key={one.folder} trust={one} restricted={restricted} isOne={trust.length === 1} />
+        ))}
       {sessionId && branches.length > 1 && <Branches sessionId={sessionId} branches={branches} />}
       {changes.length > 0 && <Changes files={changes} />}
     </div>
@@ -74,16 +81,32 @@ function Server({ server }: { server: ServerState }) {
   }
 }
 
-function Trust({ trust, restricted }: { trust: TrustResult; restricted: boolean }) {
-  const [dismissed, setDismissed] = useState<string>();
+interface TrustProps {
+  trust: TrustResult;
+  restricted: boolean;
+  /** There is no other folder that could be meant. */
+  isOne: boolean;
+}
+
+function Trust({ trust, restricted, isOne }: TrustProps) {
+  const [dismissed, setDismissed] = useState(() => remembered().dismissed ?? []);
   // Something else would run meanwhile: that is news.
-  if (dismissed === trust.digest) {
+  const name = `${trust.folder} ${trust.digest}`;
+  if (dismissed.includes(name)) {
     return null;
   }
+  const dismiss = () => {
+    const all = [...(remembered().dismissed ?? []), name].slice(-MOST_DISMISSED);
+    remember({ dismissed: all });
+    setDismissed(all);
+  };
   const said = trust.status === "changed" ? "Changed since you trusted it" : "Not trusted";
   return (
     <Banner icon="shield" kind="warning">
-      <p>{said}: nothing of this folder runs, and every command asks.</p>
+      <p>
+        {said}: nothing of {isOne ? "this folder" : <b title={trust.folder}>{baseName(trust.folder)}</b>} runs, and
+        every command asks.
+      </p>
       {trust.cannot && <p>{trust.cannot}</p>}
       {trust.items.length > 0 && (
         <details>
@@ -102,10 +125,10 @@ function Trust({ trust, restricted }: { trust: TrustResult; restricted: boolean 
       ))}
       {(restricted || !trust.cannot) && (
         <div class="chrome-buttons">
-          <button type="button" class="chrome-button" onClick={() => tell("host/trust", {})}>
+          <button type="button" class="chrome-button" onClick={() => tell("host/trust", { folder: trust.folder })}>
             {restricted ? "Manage workspace trust" : trust.items.length > 0 ? "Trust…" : "Trust"}
           </button>
-          <button type="button" class="chrome-button chrome-secondary" onClick={() => setDismissed(trust.digest)}>
+          <button type="button" class="chrome-button chrome-secondary" onClick={dismiss}>
             Not now
           </button>
         </div>

@@ -68,14 +68,12 @@ export function useCompletion(commands: readonly SlashCommand[]): CompletionCont
         return;
       }
       timer.current = window.setTimeout(async () => {
-        const answer = await call("host/mentions", { query: trigger.query }).catch(() => undefined);
+        const symbols = suggested("host/symbols", trigger.query);
+        const others = await suggested("host/mentions", trigger.query);
         // An answer to what was typed before is of no use any more.
-        if (wanted.current === trigger) {
-          offer(
-            trigger,
-            (answer?.mentions ?? []).map((mention) => ({ kind: "mention", mention })),
-          );
-        }
+        if (wanted.current === trigger) offer(trigger, others);
+        const late = await symbols;
+        if (wanted.current === trigger && late.length > 0) show({ trigger, suggestions: [...others, ...late] });
       }, ASK_AFTER_MS);
     },
     [commands, close, offer],
@@ -97,4 +95,9 @@ export function useCompletion(commands: readonly SlashCommand[]): CompletionCont
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   return { completion, active, setActive, update, dismiss };
+}
+
+async function suggested(method: "host/mentions" | "host/symbols", query: string): Promise<readonly Suggestion[]> {
+  const answer = await call(method, { query }).catch(() => undefined);
+  return (answer?.mentions ?? []).map((mention) => ({ kind: "mention", mention }));
 }

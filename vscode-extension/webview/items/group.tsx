@@ -8,12 +8,10 @@ import { Tool } from "./tool.tsx";
 
 export function Group({ items }: { items: readonly ToolItem[] }) {
   const running = items.some((item) => item.state === "running");
-  const failed = items.filter((item) => item.state === "failed").length;
   const summary = (
     <>
       <Icon name={running ? "loading" : "search"} spin={running} />
       <span class="tool-verb">{groupWords(items)}</span>
-      {failed > 0 && <span class="tool-exit"> {failed} failed</span>}
       <span class="sr-only">, {running ? "running" : "done"}</span>
     </>
   );

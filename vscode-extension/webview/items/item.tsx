@@ -1,7 +1,7 @@
 /** One row of the conversation, by its kind. */
 
 import type { Item, ToolItem } from "../../src/chat/state.ts";
-import { moment } from "../panels/format.ts";
+import { moment } from "../../src/when.ts";
 import { callLine, groupWords, stateWords } from "./calls.ts";
 import { End } from "./end.tsx";
 import { Group } from "./group.tsx";

@@ -5,13 +5,24 @@ import { estimateHeight, type Row } from "./rows.ts";
 /** Under the last row. */
 const BOTTOM_SPACE = 12;
 
+/** Of rows that were never drawn. Counting the lines of all of them for each word that is streamed would be felt. */
+const estimates = new WeakMap<Row, { width: number; height: number }>();
+
+function estimated(row: Row, width: number): number {
+  const known = estimates.get(row);
+  if (known?.width === width) return known.height;
+  const height = estimateHeight(row, width);
+  estimates.set(row, { width, height });
+  return height;
+}
+
 /** The top of each row, and behind them the height of all. */
 export function topsOf(rows: readonly Row[], heights: ReadonlyMap<string, number>, width: number): Float64Array {
   const tops = new Float64Array(rows.length + 1);
   let top = 0;
   rows.forEach((row, at) => {
     tops[at] = top;
-    top += heights.get(row.key) ?? estimateHeight(row, width);
+    top += heights.get(row.key) ?? estimated(row, width);
   });
   tops[rows.length] = top;
   return tops;

@@ -89,12 +89,13 @@ function fragment(source: string, isOpen: boolean, known: ReturnType<typeof refe
   return made.cloneNode(true) as DocumentFragment;
 }
 
-function followByKey(event: KeyboardEvent): void {
+export function followByKey(event: KeyboardEvent): void {
   const isLink = event.target instanceof HTMLElement && event.target.getAttribute("role") === "link";
   if (isLink && event.key === "Enter") follow(event);
 }
 
-function follow(event: Event): void {
+/** Clicks on links and on the buttons of code, wherever in the element they are. */
+export function follow(event: Event): void {
   if (!(event.target instanceof Element)) return;
   const button = event.target.closest<HTMLElement>("[data-code]");
   const link = event.target.closest<HTMLElement>("[data-url],[data-path]");
@@ -114,7 +115,7 @@ function open({ url, path, line, column }: DOMStringMap): void {
 function actOnCode(button: HTMLElement): void {
   const block = button.closest<HTMLElement>(".code");
   const text = (block?.querySelector("pre")?.textContent ?? "").replace(/\n$/, "");
-  const { language, file } = block?.dataset ?? {};
+  const { file } = block?.dataset ?? {};
   switch (button.dataset.code) {
     case "copy":
       tell("host/copy", { text });
@@ -124,7 +125,7 @@ function actOnCode(button: HTMLElement): void {
       tell("host/insert", { text });
       break;
     case "apply":
-      tell("host/apply", { text, ...(file && { path: file }), ...(language && { language }) });
+      tell("host/apply", { text, ...(file && { path: file }) });
       break;
   }
 }

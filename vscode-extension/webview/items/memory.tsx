@@ -28,7 +28,7 @@ function File({ file, event, undone }: { file: MemoryEventFile; event: MemoryEve
       <span class="note-actions">
         {isThere && <TextButton words="View" about={name} onClick={() => tell("host/memory/open", { path })} />}
         {changeId !== undefined && (
-          <TextButton words="Diff" about={name} onClick={() => tell("host/memory/diff", { changeId, path })} />
+          <TextButton words="Diff" about={name} onClick={() => tell("host/memory/diff", { changeId })} />
         )}
         {changeId !== undefined && !undone && (
           <TextButton words="Undo" about={name} onClick={() => tell("host/memory/undo", { changeIds: [changeId] })} />

@@ -3,6 +3,8 @@
  * Everything else stays text. Pure.
  */
 
+import { isNetworkPath } from "../../src/network.ts";
+
 /** A file, perhaps with a place in it; lines and columns from 1. */
 export interface Place {
   path: string;
@@ -29,11 +31,6 @@ const NAMES = new Set(["Makefile", "Dockerfile", "Containerfile", "Justfile", "L
 const POSITION =
   /(?::(\d{1,7})(?::(\d{1,5})|[-–]\d{1,7})?|#L(\d{1,7})(?:-L?\d{1,7})?|\((\d{1,7})(?:,\s?(\d{1,5}))?\))$/;
 
-/** `\\host\share`, `//host/share`: to open one tells another computer who the user is. */
-export function isNetworkPath(path: string): boolean {
-  return /^\s*[\\/]{2}/.test(path);
-}
-
 /** A path that may be opened with a click: not one on another computer, unless the session itself works there. */
 export function isOpenable(path: string, folder: string | undefined): boolean {
   return !isNetworkPath(path) || isInside(path, folder);
@@ -48,6 +45,32 @@ export function filePlace(words: string): Place | undefined {
   const line = Number(position?.[1] ?? position?.[3] ?? position?.[4] ?? 0);
   const column = Number(position?.[2] ?? position?.[5] ?? 0);
   return { path, ...(line > 0 && { line }), ...(column > 0 && { column }) };
+}
+
+/** What may be a file and a place in what a program prints; `src/a.rs:12:let x` goes on behind it. */
+const PRINTED = /(?:[A-Za-z]:[\\/])?[\w.@~+\-/\\$]+(?:(?::\d{1,7}){1,2}|\(\d{1,7}(?:,\s?\d{1,5})?\))?/g;
+
+export interface Piece {
+  text: string;
+  /** Where it leads, if it is a file. */
+  place?: Place;
+}
+
+/** The output of a program in pieces: files, and all else between them. */
+export function filesIn(output: string): Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const match of output.matchAll(PRINTED)) {
+    // A sentence ends behind its last file.
+    const text = match[0].replace(/\.+$/, "");
+    const place = filePlace(text);
+    if (place === undefined) continue;
+    if (match.index > from) pieces.push({ text: output.slice(from, match.index) });
+    pieces.push({ text, place });
+    from = match.index + text.length;
+  }
+  if (from < output.length) pieces.push({ text: output.slice(from) });
+  return pieces;
 }
 
 function isFile(path: string): boolean {

@@ -38,6 +38,17 @@ function isReadingCall(item: Item | undefined): item is ToolItem {
   return item?.kind === "tool" && item.state !== "failed" && isReading(item.tool);
 }
 
+/** Whether the row shows this message of the transcript. */
+export function holds({ items }: Row, messageUuid: string): boolean {
+  return items.some((item) => "uuid" in item && item.uuid === messageUuid);
+}
+
+/** What the row is called after a reload too, when all is read from the transcript. Of a live answer nothing is known by then. */
+export function lastingKey({ items: [item] }: Row): string | undefined {
+  if (item.kind === "tool") return item.toolUseId;
+  return item.kind === "user" ? item.uuid : undefined;
+}
+
 const LINE = 20;
 
 /** How high a row will be, before it was ever drawn. `width` in pixels. */

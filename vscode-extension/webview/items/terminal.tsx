@@ -3,6 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { tell } from "../view.ts";
 import { parseAnsi, type Span } from "./ansi.ts";
+import { follow, followByKey } from "./markdown.tsx";
+import { filesIn } from "./places.ts";
 
 /** The rest opens in an editor. */
 const SHOWN_LINES = 40;
@@ -32,7 +34,7 @@ export function Output({ text, title, keep }: OutputProps) {
     <div class="output">
       {keep === "last" && more}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too. */}
-      <pre tabIndex={0}>
+      <pre tabIndex={0} onClick={follow} onKeyDown={followByKey}>
         {spans.map((span, at) => (
           <Piece key={at} span={span} />
         ))}
@@ -45,12 +47,40 @@ export function Output({ text, title, keep }: OutputProps) {
 function Piece({ span }: { span: Span }) {
   const { text, color, background, ...looks } = span;
   const classes = Object.keys(looks).filter((look) => looks[look as keyof typeof looks]);
-  if (color === undefined && background === undefined && classes.length === 0) return <>{text}</>;
+  if (color === undefined && background === undefined && classes.length === 0) return <Linked text={text} />;
   const style = { color: cssColor(color, "background"), backgroundColor: cssColor(background, "foreground") };
   return (
     <span class={classes.map((look) => `ansi-${look}`).join(" ")} style={style}>
-      {text}
+      <Linked text={text} />
     </span>
+  );
+}
+
+/** Not buttons: what is printed is to be marked and copied across them. */
+function Linked({ text }: { text: string }) {
+  const pieces = useMemo(() => filesIn(text), [text]);
+  return (
+    <>
+      {pieces.map(({ text, place }, at) =>
+        place === undefined ? (
+          text
+        ) : (
+          // biome-ignore lint/a11y/useSemanticElements: an address would be followed by the browser.
+          <span
+            key={at}
+            class="file-link"
+            role="link"
+            tabIndex={0}
+            title={`Open ${place.path}`}
+            data-path={place.path}
+            data-line={place.line}
+            data-column={place.column}
+          >
+            {text}
+          </span>
+        ),
+      )}
+    </>
   );
 }
 

@@ -12,27 +12,29 @@ import { Diff } from "./diff.tsx";
 import { Fold } from "./fold.tsx";
 import { ShownPath } from "./path.tsx";
 import { Output } from "./terminal.tsx";
-import { parseUnified } from "./unified.ts";
+import { firstChange, parseUnified } from "./unified.ts";
 
 /** A list of files longer than this is cut. */
 const SHOWN_FILES = 50;
+/** A command of one line may be a whole script. */
+const MOST_TITLE = 120;
 
 export function Tool({ item }: { item: ToolItem }) {
   const line = callLine(item.tool, item.input, useContext(Folder));
-  const changed = item.display?.kind === "diff" ? item.display.path : undefined;
+  const changed = item.display?.kind === "diff" ? item.display : undefined;
   const isOpen = item.state === "failed" || changed !== undefined || (item.state === "running" && item.tool === "Bash");
   const summary = <Summary item={item} line={line} />;
   const body = hasBody(item);
   return (
     <div class={`tool tool-${item.state}`}>
       {body ? (
-        <Fold name={item.key} initially={isOpen} summary={summary} actions={<Actions path={changed} line={line} />}>
+        <Fold name={item.key} initially={isOpen} summary={summary} actions={<Actions changed={changed} line={line} />}>
           <Body item={item} line={line} />
         </Fold>
       ) : (
         <div class="fold-line tool-plain">
           <span class="fold-summary">{summary}</span>
-          <Actions path={changed} line={line} />
+          <Actions changed={changed} line={line} />
         </div>
       )}
     </div>
@@ -97,12 +99,19 @@ function Outcome({ item: { display, state } }: { item: ToolItem }) {
   }
 }
 
-function Actions({ path, line }: { path: string | undefined; line: CallLine }) {
-  if (path !== undefined) {
+interface ActionsProps {
+  changed: Extract<ToolDisplay, { kind: "diff" }> | undefined;
+  line: CallLine;
+}
+
+function Actions({ changed, line }: ActionsProps) {
+  if (changed !== undefined) {
+    const { path, diff } = changed;
+    const open = () => tell("host/open", { path, line: firstChange(parseUnified(diff)) });
     return (
       <span class="tool-actions">
         <IconButton icon="diff-single" label="Open the diff" onClick={() => tell("host/review", { path })} />
-        <IconButton icon="go-to-file" label="Open the file" onClick={() => tell("host/open", { path })} />
+        <IconButton icon="go-to-file" label="Open the file" onClick={open} />
       </span>
     );
   }
@@ -129,7 +138,7 @@ function hasBody({ display, progress, input, tool }: ToolItem): boolean {
 }
 
 function Body({ item, line }: { item: ToolItem; line: CallLine }) {
-  const title = `${line.verb} ${line.subject}`.trim();
+  const title = `${line.verb} ${line.subject}`.trim().slice(0, MOST_TITLE);
   if (item.display === undefined) {
     return (
       <>

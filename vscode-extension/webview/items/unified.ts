@@ -15,6 +15,14 @@ export interface Diff {
   removed: number;
 }
 
+/** The first line that a diff changed, as the file is now. */
+export function firstChange({ lines }: Diff): number | undefined {
+  const at = lines.findIndex(({ kind }) => kind === "added" || kind === "removed");
+  // Where lines only went, what follows them has moved up; at the end of a file it is what stood before.
+  const after = (at < 0 ? [] : lines.slice(at)).find((line) => line.after !== undefined);
+  return (after ?? lines.findLast((line) => line.after !== undefined))?.after;
+}
+
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 export function parseUnified(diff: string): Diff {

@@ -1,8 +1,9 @@
 /** What the user said, with what went along and which memories were put beside it. */
 
 import type { AttachmentLabel, UserItem } from "../../src/chat/state.ts";
+import { moment } from "../../src/when.ts";
 import { Icon, IconButton } from "../chrome/button.tsx";
-import { counted, moment } from "../panels/format.ts";
+import { counted } from "../panels/format.ts";
 import { edit, type SendingItem, tell } from "../view.ts";
 import { CopyButton } from "./actions.tsx";
 import { Fold, useOpen } from "./fold.tsx";

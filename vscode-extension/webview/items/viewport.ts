@@ -3,9 +3,9 @@
  * The component owns one and changes it in place, since it changes between renders.
  */
 
-import { remember, remembered } from "../view.ts";
+import { type Anchor, remember, remembered } from "../view.ts";
 import { type Range, rangeOf, rowAt, topsOf, totalHeight } from "./layout.ts";
-import type { Row } from "./rows.ts";
+import { lastingKey, type Row } from "./rows.ts";
 
 /** So near to the end is at the end. */
 const NEAR_END = 8;
@@ -21,7 +21,9 @@ export interface Viewport {
   /** Where it is scrolled to, as far as we know. */
   top: number;
   isFollowing: boolean;
-  anchor?: { key: string; offset: number };
+  anchor?: Anchor;
+  /** Where to go if the anchor is not there when the first rows come. */
+  lasting?: Anchor;
   range?: Range;
   /** The row to focus once it is drawn. */
   toFocus?: string;
@@ -31,7 +33,7 @@ export interface Viewport {
 /** Where the user was, if it was in this conversation; else at the end. */
 export function begin(sessionId: string | undefined): Viewport {
   const saved = remembered();
-  const anchor = saved.sessionId === sessionId ? saved.scroll : undefined;
+  const { scroll: anchor, lasting } = saved.sessionId === sessionId ? saved : {};
   return {
     rows: [],
     places: new Map(),
@@ -42,6 +44,7 @@ export function begin(sessionId: string | undefined): Viewport {
     top: 0,
     isFollowing: anchor === undefined,
     ...(anchor && { anchor }),
+    ...(lasting && { lasting }),
   };
 }
 
@@ -54,9 +57,9 @@ export function adopt(view: Viewport, rows: readonly Row[]): void {
   view.rows = rows;
   view.places = new Map(rows.map((row, at) => [row.key, at]));
   // A conversation that was opened anew may have other rows than the one that was left.
-  if (isFirst && view.anchor !== undefined && !view.places.has(view.anchor.key)) {
-    view.anchor = undefined;
-    view.isFollowing = true;
+  if (isFirst && view.anchor !== undefined) {
+    view.anchor = [view.anchor, view.lasting].find((anchor) => anchor && view.places.has(anchor.key));
+    view.isFollowing = view.anchor === undefined;
   }
   view.tops = topsOf(rows, view.heights, view.width);
 }
@@ -138,6 +141,13 @@ export function reveal(view: Viewport, key: string): void {
   view.anchor = { key, offset };
 }
 
+/** Goes to the row, wherever that is, and gives it the focus. */
+export function bringToTop(view: Viewport, key: string): void {
+  view.isFollowing = false;
+  view.anchor = { key, offset: 0 };
+  view.toFocus = key;
+}
+
 export function destination(key: string, at: number, view: Viewport): number | undefined {
   switch (key) {
     case "ArrowUp":
@@ -159,10 +169,20 @@ export function destination(key: string, at: number, view: Viewport): number | u
 
 export function save(view: Viewport, sessionId: string | undefined): void {
   clearTimeout(view.saving);
-  view.saving = setTimeout(
-    () => remember({ sessionId, scroll: view.isFollowing ? undefined : view.anchor }),
-    REMEMBER_AFTER_MS,
-  );
+  view.saving = setTimeout(() => {
+    const scroll = view.isFollowing ? undefined : view.anchor;
+    remember({ sessionId, scroll, lasting: scroll && lastingAnchor(view) });
+  }, REMEMBER_AFTER_MS);
+}
+
+/** The nearest row at the top of the viewport or above it that keeps its name. */
+function lastingAnchor({ rows, tops, top }: Viewport): Anchor | undefined {
+  for (let index = rowAt(tops, top); index >= 0; index -= 1) {
+    const row = rows[index];
+    const key = row && lastingKey(row);
+    if (key !== undefined) return { key, offset: top - (tops[index] ?? 0) };
+  }
+  return undefined;
 }
 
 export function indexes({ first, end }: Range, others: readonly (number | undefined)[]): number[] {

@@ -1,4 +1,4 @@
-/** Numbers, sizes, money and times as people read them. Pure, so that every page says the same thing the same way. */
+/** Numbers, sizes, money and durations as people read them. Pure, so that every page says the same thing the same way. */
 
 /** 950, 12.4k, 168k, 1.2M. */
 export function tokens(count: number): string {
@@ -38,41 +38,6 @@ export function elapsed(milliseconds: number): string {
     return `${seconds} s`;
   }
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-const DAY = 24 * 60;
-
-/** "just now", "3 min ago", "5 h ago", "yesterday", "4 days ago", then the date. `at` is RFC 3339. */
-export function ago(at: string, now: number): string {
-  const then = Date.parse(at);
-  if (Number.isNaN(then)) {
-    return "";
-  }
-  const minutes = Math.floor((now - then) / 60_000);
-  if (minutes < 1) {
-    return "just now";
-  }
-  if (minutes < 60) {
-    return `${minutes} min ago`;
-  }
-  if (minutes < DAY) {
-    return `${Math.floor(minutes / 60)} h ago`;
-  }
-  const days = Math.floor(minutes / DAY);
-  if (days < 7) {
-    return days === 1 ? "yesterday" : `${days} days ago`;
-  }
-  const date = new Date(then);
-  const sameYear = date.getFullYear() === new Date(now).getFullYear();
-  return date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: sameYear ? undefined : "numeric" });
-}
-
-/** A moment in full, for a tooltip. */
-export function moment(at: string): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime())
-    ? at
-    : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
 /** "1 file", "3 files". */

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import type { Gate } from "../../src/protocol.ts";
+import { ago, moment } from "../../src/when.ts";
 import { Icon } from "../chrome/button.tsx";
-import { ago, moment } from "./format.ts";
 
 export function Problem({ text }: { text?: string }) {
   return text ? (

@@ -6,7 +6,7 @@ import type { ListSessionsResult, SearchHit, SessionSummary } from "../../src/pr
 import { Icon, IconButton } from "../chrome/button.tsx";
 import { isComposing } from "../chrome/keys.ts";
 import { focusOn } from "../focus.ts";
-import { call } from "../view.ts";
+import { aimAt, call } from "../view.ts";
 import { bytes, counted, money } from "./format.ts";
 import { useAction, useLoad } from "./load.ts";
 import { Ago, Facts, Problem, Section } from "./parts.tsx";
@@ -50,9 +50,10 @@ export function SessionsPage({ state, onClose }: { state: ChatState; onClose: ()
     setFurther((old) => ({ ...page, sessions: [...(old?.sessions ?? []), ...page.sessions] }));
   }, [query, cursor]);
 
-  const open = (sessionId: string) =>
+  const open = (sessionId: string, messageUuid?: string) =>
     act("open", async () => {
       await call("host/session/open", { sessionId });
+      if (messageUuid !== undefined) aimAt({ sessionId, messageUuid });
       onClose();
     });
   const titles = new Map(sessions.map((session) => [session.sessionId, titleOf(session)]));
@@ -104,7 +105,13 @@ export function SessionsPage({ state, onClose }: { state: ChatState; onClose: ()
           <ul class="page-rows">
             {said.value.map((hit) => (
               <li key={hit.messageUuid} class="page-row">
-                <button type="button" class="page-open" data-row onClick={() => open(hit.sessionId)} onKeyDown={step}>
+                <button
+                  type="button"
+                  class="page-open"
+                  data-row
+                  onClick={() => open(hit.sessionId, hit.messageUuid)}
+                  onKeyDown={step}
+                >
                   <span class="page-snippet">{hit.snippet}</span>
                   <Facts>{[WHO[hit.role], <Ago key="at" at={hit.timestamp} />, titles.get(hit.sessionId)]}</Facts>
                 </button>
