@@ -34,7 +34,7 @@ local function range_of(call)
       ['end'] = { line = call.line2, character = 0 },
     },
   }
-  local shown = vim.fn.fnamemodify(name, ':~:.')
+  local shown = require('reverie.config').shorten(name)
   return { mention }, { ('%s:%d-%d'):format(shown, call.line1, call.line2) }
 end
 
@@ -195,11 +195,11 @@ M.table = {
   },
   review = {
     run = function(rest)
-      require('reverie.review').start(rest ~= '' and vim.fn.fnamemodify(rest, ':p') or nil)
+      require('reverie.review').start(rest ~= '' and require('reverie.config').whole(rest) or nil)
     end,
     complete = function()
       return vim.tbl_map(function(file)
-        return vim.fn.fnamemodify(file.path, ':~:.')
+        return require('reverie.config').shorten(file.path)
       end, require('reverie.changes').files)
     end,
   },

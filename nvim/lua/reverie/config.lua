@@ -233,4 +233,20 @@ function M.root()
   return vim.fs.root(here, '.git') or here
 end
 
+--- A path as it is shown: what lies in the folder of the server from there on, wherever the user is.
+---@param path string
+---@return string
+function M.shorten(path)
+  local root = M.root() .. '/'
+  return vim.startswith(path, root) and path:sub(#root + 1) or vim.fn.fnamemodify(path, ':~')
+end
+
+--- The path that is meant by one as it is shown.
+---@param path string
+---@return string
+function M.whole(path)
+  local is_whole = vim.startswith(path, '/') or vim.startswith(path, '~/')
+  return vim.fs.normalize(is_whole and path or vim.fs.joinpath(M.root(), path))
+end
+
 return M

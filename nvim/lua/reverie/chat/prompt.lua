@@ -80,7 +80,7 @@ function M.mentions(text)
     word = word:gsub('[.,;:!?)]+$', '')
     local path, from, to = word:match('^(.-):(%d+)%-?(%d*)$')
     path = path or word
-    local full = vim.fs.normalize(vim.startswith(path, '/') and path or vim.fs.joinpath(config.root(), path))
+    local full = config.whole(path)
     if not seen[word] and vim.uv.fs_stat(full) then
       seen[word] = true
       names[#names + 1] = word
