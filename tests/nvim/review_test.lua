@@ -105,6 +105,27 @@ harness.test(
   end
 )
 
+harness.test('a memory with changes that are not saved is opened as it is', {
+  files = user.TWO,
+  memories = MEMORIES,
+  init = user.INIT,
+}, function(editor)
+  editor:open('a.txt')
+  for _ = 1, 2 do
+    editor:keys(':Reverie memory<CR>')
+    editor:wait('the list', function()
+      return editor:lua('return vim.bo.filetype') == 'reverie-memory'
+    end)
+    editor:keys('gg/Lunch is<CR><CR>')
+    editor:wait('the file', function()
+      return editor:lua('return vim.fn.expand("%:t")') == 'lunch.md'
+    end)
+    editor:keys('Gomine<Esc>')
+  end
+  harness.equal(editor:lua('return _G.told'), {})
+  harness.equal(vim.list_slice(editor:lines('lunch.md'), 7), { 'Lunch is at noon.', 'mine', 'mine' })
+end)
+
 harness.test('memories are searched and linted', {
   files = user.TWO,
   memories = {
@@ -183,6 +204,21 @@ harness.test(
       return editor:on_disk('a.txt'):find('ONE', 1, true) and editor:on_disk('a.txt'):find('nine', 1, true)
     end)
     harness.equal(editor:lua('return tostring(vim.wo.diff)'), 'false', 'no diff is left on')
+  end
+)
+
+harness.test(
+  'a file with changes that are not saved is reviewed as it is',
+  { files = user.TWO, settings = user.ACCEPT, init = user.INIT },
+  function(editor)
+    two_hunks(editor)
+    editor:keys('5Gcwmine<Esc>:Reverie review<CR>')
+    editor:wait('the review', function()
+      return editor:lua('return vim.wo.diff and #vim.api.nvim_tabpage_list_wins(0) == 2')
+    end)
+    harness.equal(editor:lua('return vim.fn.expand("%:t")'), 'a.txt')
+    harness.equal(editor:lines('a.txt')[5], 'mine')
+    harness.lacks(table.concat(editor:lua('return _G.told'), '\n'), 'cannot be opened')
   end
 )
 

@@ -206,6 +206,25 @@ function M.close()
   end
 end
 
+--- In the current window. What is loaded is not read again: it may have changes that are not saved.
+---@param path string
+local function show(path)
+  local loaded = require('reverie.buffers').find(path)
+  if loaded then
+    vim.api.nvim_win_set_buf(0, loaded)
+    vim.bo[loaded].buflisted = true
+    return
+  end
+  -- A file that somebody else has written tells the editor nothing by a modeline.
+  local modeline = vim.go.modeline
+  vim.go.modeline = false
+  local ok, problem = pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
+  vim.go.modeline = modeline
+  if not ok then
+    error(problem, 0)
+  end
+end
+
 --- Shows a file where the user works: never in a window of the chat.
 ---@param path string
 ---@param line? integer From 1.
@@ -232,11 +251,7 @@ function M.open_file(path, line, column)
     vim.cmd('topleft vnew')
     vim.wo.winfixbuf = false
   end
-  -- A file that somebody else has written tells the editor nothing by a modeline.
-  local modeline = vim.go.modeline
-  vim.go.modeline = false
-  local ok, problem = pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
-  vim.go.modeline = modeline
+  local ok, problem = pcall(show, path)
   if not ok then
     tell.error(('%s cannot be opened: %s'):format(path, tell.reason(problem)))
     return
