@@ -290,6 +290,113 @@ harness.test(
   end
 )
 
+harness.test(
+  'a file that a command changed is read again where no window shows it, and asked about where it is dirty',
+  {
+    files = { ['a.txt'] = 'one\n', ['b.txt'] = 'b\n', ['c.txt'] = 'c\n' },
+    settings = user.ACCEPT,
+    init = PICKER,
+  },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor:open('c.txt')
+    editor:keys('omine<Esc>')
+    editor:open('b.txt')
+    editor.model:reply_tool('Bash', { command = 'echo two >> a.txt; echo theirs >> c.txt' })
+    editor.model:reply('Ran.')
+    user.prompt(editor, 'Run it')
+    editor:wait_screen('Ran.')
+    ended(editor)
+    editor:wait_lines('a.txt', 'one\ntwo')
+    editor:wait_screen('It was changed on disk')
+    editor:keys('<Esc>:Reverie answer<CR>')
+    user.answer(editor, '2')
+    editor:wait_lines('c.txt', 'c\ntheirs')
+  end
+)
+
+harness.test(
+  'a file that somebody else has just written is not written over, and no key is taken for an answer',
+  {
+    files = { ['a.txt'] = 'one\n' },
+    settings = user.ACCEPT,
+    init = ENDED .. [[
+    -- As another program does it between the edit and the save.
+    local handlers = require('reverie.handlers')
+    local save = handlers['reverie/document/save']
+    handlers['reverie/document/save'] = function(...)
+      vim.uv.fs_utime('a.txt', 1000, 1000)
+      return save(...)
+    end
+  ]],
+  },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    edit(editor, 'a.txt', 'one', 'ONE')
+    editor:keys(':Reverie ask Change it<CR>')
+    editor:wait_lines('reverie://chat', 'Changed.')
+    ended(editor)
+    editor:wait_screen('It was changed on disk')
+    harness.lacks(editor:text(), 'Do you really want')
+    harness.equal(editor:lines('a.txt'), { 'ONE' })
+    harness.equal(editor:on_disk('a.txt'), 'one\n')
+  end
+)
+
+harness.test('what the user types between an edit and its save is not written', {
+  files = { ['a.txt'] = 'one\n' },
+  settings = user.ACCEPT,
+  init = ENDED .. [[
+    local handlers = require('reverie.handlers')
+    local save = handlers['reverie/document/save']
+    handlers['reverie/document/save'] = function(...)
+      vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -1, -1, false, { 'typed meanwhile' })
+      return save(...)
+    end
+  ]],
+}, function(editor)
+  user.quiet(editor)
+  editor:open('a.txt')
+  edit(editor, 'a.txt', 'one', 'ONE')
+  user.prompt(editor, 'Change it')
+  editor:wait_screen('Changed.')
+  ended(editor)
+  harness.equal(editor:lines('a.txt'), { 'ONE', 'typed meanwhile' })
+  harness.equal(editor:on_disk('a.txt'), 'one\n')
+end)
+
+harness.test('a question about a file that is gone by now, or its buffer, is answered in words', {
+  files = user.TWO,
+  settings = user.ACCEPT,
+  init = user.INIT .. ENDED,
+}, function(editor)
+  local removed, wiped = "vim.uv.fs_unlink('a.txt')", "vim.cmd('bwipeout! ' .. vim.fn.bufnr('a.txt'))"
+  editor:command('edit b.txt | split')
+  for _, case in ipairs({ { removed, '2' }, { removed, '3' }, { wiped, '2' } }) do
+    editor:lua([[
+      _G.told = {}
+      vim.fn.writefile({ 'one' }, 'a.txt')
+      vim.cmd('edit! a.txt')
+      vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'mine' })
+      vim.fn.writefile({ 'one', 'theirs' }, 'a.txt')
+      require('reverie.buffers').reread()
+    ]])
+    editor:wait('the question', function()
+      return user.asks(editor) == 1
+    end)
+    editor:keys(':Reverie answer<CR>')
+    editor:wait('the focus', function()
+      return editor:lua('return vim.bo.filetype') == 'reverie-ask'
+    end)
+    editor:lua(case[1])
+    user.answer(editor, case[2])
+    user.wait_told(editor, 'a.txt is gone')
+  end
+  harness.lacks(editor:messages(), 'E5108')
+end)
+
 --- The agent's command changes a file in which the user has unsaved text.
 ---@param editor harness.Editor
 local function conflict(editor)

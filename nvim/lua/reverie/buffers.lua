@@ -67,6 +67,77 @@ function M.apply(params, client_id)
   return { applied = done, failureReason = not done and tostring(problem) or nil }
 end
 
+---@param buffer integer
+local function ask_about(buffer)
+  local path = vim.api.nvim_buf_get_name(buffer)
+  -- Either may be gone when the answer comes.
+  ---@param action fun()
+  local function if_there(action)
+    return function()
+      if M.find(path) == buffer and vim.fn.filereadable(path) == 1 then
+        action()
+      else
+        tell.warn(('%s is gone.'):format(vim.fs.basename(path)))
+      end
+    end
+  end
+  local function load()
+    vim.api.nvim_buf_call(buffer, function()
+      vim.cmd('silent edit!')
+    end)
+  end
+  local function show()
+    require('reverie.review').beside(buffer, vim.fn.readfile(path), 'on disk')
+  end
+  require('reverie.asks').choose({
+    title = config.shorten(path),
+    lines = { ' It was changed on disk, and has changes that are not saved.' },
+    choices = {
+      { label = 'Keep my text', choose = function() end },
+      { label = 'Load the file from disk', choose = if_there(load) },
+      { label = 'Show both', choose = if_there(show) },
+    },
+  })
+end
+
+--- Reads again what changed on disk where the buffer has no changes of its own; about the others the user is asked.
+---@param buffers integer[]
+---@return boolean # whether there are others
+local function check(buffers)
+  local asked = {}
+  local autocmd = vim.api.nvim_create_autocmd('FileChangedShell', {
+    desc = 'Reverie asks about buffers with unsaved changes instead of stopping everything',
+    callback = function(event)
+      if vim.v.fcs_reason == 'conflict' then
+        vim.v.fcs_choice = ''
+        asked[#asked + 1] = event.buf
+      elseif vim.v.fcs_reason == 'deleted' then
+        vim.v.fcs_choice = ''
+      else
+        vim.v.fcs_choice = 'reload'
+      end
+    end,
+  })
+  for _, buffer in ipairs(buffers) do
+    -- By its number: without one, only what a window shows is looked at.
+    pcall(vim.api.nvim_command, ('silent! checktime %d'):format(buffer))
+  end
+  vim.api.nvim_del_autocmd(autocmd)
+  vim.schedule(function()
+    for _, buffer in ipairs(asked) do
+      if vim.api.nvim_buf_is_loaded(buffer) then
+        ask_about(buffer)
+      end
+    end
+  end)
+  return #asked > 0
+end
+
+--- Of all files that are loaded.
+function M.reread()
+  check(vim.tbl_filter(require('reverie.client').is_file, vim.api.nvim_list_bufs()))
+end
+
 --- Why a buffer could not be written, or nil.
 ---@param buffer integer
 ---@return string?
@@ -87,8 +158,12 @@ end
 ---@return reverie.SaveDocumentResult
 function M.save(params)
   local buffer = config.get().save and buffer_of(params.uri)
-  -- The server compares with the file, and may not be able to read it.
-  if not buffer or not clean[buffer] then
+  -- The server compares with the file, and may not be able to read it. And the user may have typed since the edit.
+  if not buffer or not is_clean(buffer) then
+    return { saved = false }
+  end
+  -- Neovim would ask whether to write over what somebody else has written, and take the user's next key for the answer.
+  if check({ buffer }) then
     return { saved = false }
   end
   local problem = write(buffer)
@@ -170,53 +245,6 @@ function M.symbols(params)
     end
   end
   return { symbols = found }
-end
-
----@param buffer integer
-local function ask_about(buffer)
-  local path = vim.api.nvim_buf_get_name(buffer)
-  local function load()
-    vim.api.nvim_buf_call(buffer, function()
-      vim.cmd('silent edit!')
-    end)
-  end
-  local function show()
-    require('reverie.review').beside(buffer, vim.fn.readfile(path), 'on disk')
-  end
-  require('reverie.asks').choose({
-    title = vim.fn.fnamemodify(path, ':~:.'),
-    lines = { ' It was changed on disk, and has changes that are not saved.' },
-    choices = {
-      { label = 'Keep my text', choose = function() end },
-      { label = 'Load the file from disk', choose = load },
-      { label = 'Show both', choose = show },
-    },
-  })
-end
-
---- Reads again what changed on disk: at once where the buffer has no changes of its own, else the user is asked.
-function M.reread()
-  local asked = {}
-  local autocmd = vim.api.nvim_create_autocmd('FileChangedShell', {
-    desc = 'Reverie asks about buffers with unsaved changes instead of stopping everything',
-    callback = function(event)
-      if vim.v.fcs_reason == 'conflict' then
-        vim.v.fcs_choice = ''
-        asked[#asked + 1] = event.buf
-      elseif vim.v.fcs_reason == 'deleted' then
-        vim.v.fcs_choice = ''
-      else
-        vim.v.fcs_choice = 'reload'
-      end
-    end,
-  })
-  pcall(vim.api.nvim_command, 'silent! checktime')
-  vim.api.nvim_del_autocmd(autocmd)
-  vim.schedule(function()
-    for _, buffer in ipairs(asked) do
-      ask_about(buffer)
-    end
-  end)
 end
 
 return M

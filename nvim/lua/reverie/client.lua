@@ -86,7 +86,9 @@ function M.get()
 end
 
 --- Whether the server should know what is in this buffer: a file, whether it is on disk yet or not.
-local function is_file(buffer)
+---@param buffer integer
+---@return boolean
+function M.is_file(buffer)
   return vim.api.nvim_buf_is_loaded(buffer)
     and vim.bo[buffer].buftype == ''
     and vim.api.nvim_buf_get_name(buffer) ~= ''
@@ -94,7 +96,7 @@ local function is_file(buffer)
 end
 
 local function attach(buffer)
-  if client_id and M.state == 'running' and is_file(buffer) then
+  if client_id and M.state == 'running' and M.is_file(buffer) then
     vim.lsp.buf_attach_client(buffer, client_id)
     require('reverie.inline').refresh(buffer)
   end
