@@ -93,6 +93,55 @@ harness.test(
   end
 )
 
+harness.test("a question is asked where the user's own vim.notify is a table, and where it fails", {
+  files = user.TWO,
+  init = [[
+    _G.told = 0
+    vim.notify = setmetatable({}, { __call = function()
+      _G.told = _G.told + 1
+      if _G.told > 1 then error('it cannot be shown') end
+    end })
+  ]],
+}, function(editor)
+  user.quiet(editor)
+  editor:open('b.txt')
+  for _, name in ipairs({ 'x', 'y' }) do
+    editor.model:reply_tool('Bash', { command = 'touch ' .. name })
+    editor.model:reply(name .. ' is over.')
+    editor:keys(':Reverie ask make it<CR>')
+    editor:wait_screen('1  Allow once')
+    editor:keys(':Reverie answer<CR>')
+    user.answer(editor, '1')
+    editor:wait_screen(name .. ' is over.')
+    harness.equal(editor:on_disk(name), '')
+  end
+  harness.equal(editor:lua('return _G.told >= 2'), true)
+end)
+
+harness.test(
+  'who typed in the box when a question took the focus is in Insert mode again when the last is answered',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('b.txt')
+    editor.model:reply_tool('Bash', { command = 'touch x' }, { behind = 'now' })
+    editor.model:reply_tool('Bash', { command = 'touch y' })
+    editor.model:reply('Over.')
+    user.prompt(editor, 'make them')
+    editor.model:reached('now')
+    editor.model:open('now')
+    for _, name in ipairs({ 'x', 'y' }) do
+      editor:wait_screen('Bash touch ' .. name)
+      editor:wait('the focus', function()
+        return editor:lua('return { vim.bo.filetype, vim.fn.mode() }')[1] == 'reverie-ask'
+      end)
+      user.answer(editor, '1')
+    end
+    editor:wait_screen('Over.')
+    user.box(editor)
+  end
+)
+
 harness.test(
   'a denial with words gives them to the model',
   { files = user.TWO, init = user.INIT },
