@@ -134,6 +134,68 @@ harness.test(
   end
 )
 
+harness.test(
+  'what is asked in the box goes with the file that the user came from',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('b.txt')
+    editor:command('vsplit a.txt')
+    editor.model:reply('Seen.')
+    user.prompt(editor, 'What is this?')
+    editor:wait_screen('Seen.')
+    harness.contains(editor.model:requests('main')[1].last, '/a.txt open in the editor')
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:command('wincmd l')
+    editor.model:reply('And that.')
+    user.prompt(editor, 'And this?')
+    editor:wait_screen('And that.')
+    harness.contains(editor.model:requests('main')[2].last, '/b.txt open in the editor')
+  end
+)
+
+harness.test(
+  'a question about some words of a line says which',
+  { files = { ['a.txt'] = 'one é two three\n' }, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor.model:reply('A number.')
+    editor:keys('0wwve:Reverie ask what is this?<CR>')
+    editor:wait_screen('A number.')
+    harness.contains(editor.model:requests('main')[1].last, 'They have selected, in lines 1 to 1:\ntwo\n')
+  end
+)
+
+harness.test('paths are shown from the folder of the server, and open from there', {
+  files = { ['src/deep/a.txt'] = 'deep\n', ['b.txt'] = 'b\n' },
+  init = user.INIT,
+}, function(editor)
+  user.quiet(editor)
+  editor.model:always('main', 'See `src/deep/a.txt`.')
+  editor:open('b.txt')
+  user.answered(editor)
+  editor:keys('<C-\\><C-n>')
+  editor:command('wincmd t')
+  editor:command('cd src')
+  editor:open('deep/a.txt')
+  editor:keys(':1Reverie ask what is this?<CR>')
+  editor:wait_screen('@src/deep/a.txt:1-1')
+  editor:open(editor.workspace .. '/b.txt')
+  editor:keys(':Reverie chat<CR>')
+  user.box(editor)
+  editor:keys('<C-\\><C-n><C-w>k/@src.deep<CR><CR>')
+  editor:wait('the file', function()
+    return editor:lua('return vim.fn.expand("%:p")') == editor.workspace .. '/src/deep/a.txt'
+  end)
+  editor:lua([[vim.fn.writefile({ 'mine' }, vim.env.HOME .. '/own.txt')]])
+  harness.equal(
+    editor:lua("return select(2, require('reverie.chat.prompt').mentions('see @~/own.txt'))"),
+    { '~/own.txt' }
+  )
+end)
+
 harness.test('files are mentioned by the folder of the server, whatever autochdir does', {
   files = { ['src/deep/a.txt'] = 'deep\n', ['top.txt'] = 'the very top\n' },
   init = user.INIT .. 'vim.o.autochdir = true',

@@ -45,6 +45,7 @@ in_every_neovim!(
     inline_test,
     journey_test,
     review_test,
+    server_test,
     streaming_test,
     windows_test,
 );

@@ -11,6 +11,9 @@ local MOST = 1000
 --- A language server that has not answered by then is left out.
 local SYMBOLS_LIMIT_MS = 5000
 
+---@type reverie.Range
+local NOWHERE = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } }
+
 --- The loaded buffer of a file: of just this one, which `bufnr()` does not promise.
 ---@param path string
 ---@return integer?
@@ -183,15 +186,17 @@ function M.diagnostics(params)
       return { diagnostics = {} }
     end
   end
+  local place = require('reverie.client').place
   local found = {}
   for _, one in ipairs(vim.diagnostic.get(buffer)) do
-    local name = one.bufnr and vim.api.nvim_buf_get_name(one.bufnr) or ''
-    if name ~= '' and #found < MOST then
+    local at = one.bufnr
+    local name = at and vim.api.nvim_buf_get_name(at) or ''
+    if at and name ~= '' and #found < MOST then
       found[#found + 1] = {
         uri = vim.uri_from_fname(name),
         range = {
-          start = { line = one.lnum, character = one.col },
-          ['end'] = { line = one.end_lnum or one.lnum, character = one.end_col or one.col },
+          start = place(at, one.lnum, one.col),
+          ['end'] = place(at, one.end_lnum or one.lnum, one.end_col or one.col),
         },
         severity = one.severity,
         message = one.message,
@@ -212,37 +217,64 @@ local function collect(found, symbols, uri, container)
     if #found >= MOST then
       return
     end
+    local location = symbol.location or {}
     found[#found + 1] = {
       name = symbol.name,
       kind = symbol.kind,
-      uri = symbol.location and symbol.location.uri or uri,
-      range = symbol.location and symbol.location.range or symbol.range,
+      uri = location.uri or uri,
+      -- Its name rather than all of it; some servers only say in which file it is.
+      range = symbol.selectionRange or symbol.range or location.range or NOWHERE,
       container = container or symbol.containerName,
     }
     collect(found, symbol.children or {}, uri, symbol.name)
   end
 end
 
+--- Asks the other language servers, all at once; what has not been answered in time is left out.
+---@param clients vim.lsp.Client[]
+---@param method string
+---@param params table
+---@param buffer? integer
+---@return table[][]
+local function ask_all(clients, method, params, buffer)
+  local answers, left = {}, #clients
+  return wait.await(function(done)
+    vim.defer_fn(function()
+      done(answers)
+    end, SYMBOLS_LIMIT_MS)
+    local function answered(_, result)
+      answers[#answers + 1] = type(result) == 'table' and result or nil
+      left = left - 1
+      if left == 0 then
+        done(answers)
+      end
+    end
+    for _, client in ipairs(clients) do
+      if not require('reverie.client').send(client, method, params, answered, buffer) then
+        answered()
+      end
+    end
+  end)
+end
+
 ---@param params reverie.EditorSymbolsParams
 ---@return reverie.EditorSymbolsResult
 function M.symbols(params)
-  local buffer = params.uri and buffer_of(params.uri) or vim.api.nvim_get_current_buf()
+  local buffer = params.uri and buffer_of(params.uri)
   local method, arguments = 'workspace/symbol', { query = params.query or '' }
   if params.uri then
     method, arguments = 'textDocument/documentSymbol', { textDocument = { uri = params.uri } }
   end
+  local clients = vim.tbl_filter(function(client)
+    return client.name ~= 'reverie'
+  end, vim.lsp.get_clients({ bufnr = buffer, method = method }))
   local found = {}
-  local answers = wait.await(function(done)
-    vim.defer_fn(function()
-      done({})
-    end, SYMBOLS_LIMIT_MS)
-    vim.lsp.buf_request_all(buffer, method, arguments, done)
-  end)
-  for id, answer in pairs(answers) do
-    local client = vim.lsp.get_client_by_id(id)
-    if client and client.name ~= 'reverie' and type(answer.result) == 'table' then
-      collect(found, answer.result, params.uri)
-    end
+  -- A file that is not loaded is known to none of them.
+  if #clients == 0 or params.uri and not buffer then
+    return { symbols = found }
+  end
+  for _, symbols in ipairs(ask_all(clients, method, arguments, buffer)) do
+    collect(found, symbols, params.uri)
   end
   return { symbols = found }
 end

@@ -38,16 +38,37 @@ local function range_of(call)
   return { mention }, { ('%s:%d-%d'):format(shown, call.line1, call.line2) }
 end
 
+--- What of the lines of a range was selected, where that is not all of them.
+---@param call {range: integer, line1: integer, line2: integer}
+---@return (fun(): reverie.Range)? # for when the server runs, and says how it counts
+local function selection_of(call)
+  local first, last = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  local is_selected = call.range == 2 and call.line1 == first[2] and call.line2 == last[2]
+  if not is_selected or vim.fn.visualmode() ~= 'v' or vim.bo.buftype ~= '' then
+    return
+  end
+  local place = require('reverie.client').place
+  local buffer = vim.api.nvim_get_current_buf()
+  return function()
+    return {
+      start = place(buffer, first[2] - 1, first[3] - 1),
+      -- Behind the letter that the cursor was on.
+      ['end'] = place(buffer, last[2] - 1, last[3] - 1, true),
+    }
+  end
+end
+
 ---@param question string
 ---@param call table
 local function ask(question, call)
   local parts, names = range_of(call)
+  local selection = selection_of(call)
   local function put(text)
     if text and vim.trim(text) ~= '' then
       local chat = require('reverie.chat')
       local here = vim.api.nvim_get_current_win()
       chat.open()
-      chat.prompt(text, parts, names)
+      chat.prompt(text, parts, names, selection)
       if vim.api.nvim_win_is_valid(here) then
         vim.api.nvim_set_current_win(here)
       end

@@ -22,6 +22,16 @@ function M.set(text)
   M.changed()
 end
 
+--- Puts words back that were sent and not taken, above what has been typed since.
+---@param text string
+function M.give_back(text)
+  if M.text() == '' then
+    return M.set(text)
+  end
+  vim.api.nvim_buf_set_lines(M.buffer(), 0, 0, false, vim.split(text, '\n', { plain = true }))
+  M.changed()
+end
+
 function M.clear()
   M.set('')
 end
