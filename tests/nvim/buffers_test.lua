@@ -87,6 +87,35 @@ harness.test(
   end
 )
 
+harness.test(
+  'an edit that comes while the user is in Insert mode is a step of undo of its own, and takes no other line along',
+  { files = { ['a.txt'] = 'one\ntwo\nthree\n' }, settings = user.ACCEPT, init = ENDED },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor.model:reply_tool('Read', { file_path = editor.workspace .. '/a.txt' }, { behind = 'now' })
+    local change = { file_path = editor.workspace .. '/a.txt', old_string = 'one', new_string = 'ONE\nEXTRA' }
+    editor.model:reply_tool('Edit', change)
+    editor.model:reply('Changed.')
+    editor:keys(':Reverie ask Change it<CR>')
+    editor.model:reached('now')
+    editor:keys('Gomine')
+    editor:wait_lines('a.txt', 'mine')
+    editor.model:open('now')
+    editor:wait_screen('Changed.')
+    ended(editor)
+    editor:keys(' and more<CR>again<Esc>')
+    editor:wait_lines('a.txt', 'again')
+    harness.equal(editor:lines('a.txt'), { 'ONE', 'EXTRA', 'two', 'three', 'mine and more', 'again' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'ONE', 'EXTRA', 'two', 'three', 'mine' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'one', 'two', 'three', 'mine' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'one', 'two', 'three' })
+  end
+)
+
 harness.test('with save = false nothing is written, and the buffer is modified', {
   files = { ['a.txt'] = 'one\n' },
   settings = user.ACCEPT,
@@ -233,14 +262,11 @@ harness.test(
     editor:wait('the change', function()
       return editor:lua('return #require("reverie.changes").files') == 1
     end)
-    -- What is asked now is answered after what was asked before.
-    editor:lua([[
-      _G.answered = nil
-      require('reverie.client').request('reverie/models/list', {}, function() _G.answered = true end)
-    ]])
-    editor:wait('an answer', function()
-      return editor:lua('return _G.answered')
-    end)
+    -- The file itself has them, so they were drawn by now.
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:command('split parts')
+    editor:wait_screen('◆ +1 −0')
     harness.equal(
       editor:lua([[
         local names = vim.api.nvim_get_namespaces()

@@ -68,14 +68,11 @@ harness.test(
     editor:wait('the cursor', function()
       return editor:lua('return vim.api.nvim_get_current_line()'):find('Lunch is', 1, true)
     end)
+    -- Above it, so that its line is another one now.
+    local path = editor.project .. '/memory/'
+    vim.fn.writefile(vim.split(memory('Breakfast', 'Breakfast is at eight'), '\n'), path .. 'a.md')
     editor:keys('r')
-    editor:lua([[
-    _G.answered = nil
-    require('reverie.client').request('reverie/memory/list', {}, function() _G.answered = true end)
-  ]])
-    editor:wait('an answer', function()
-      return editor:lua('return _G.answered')
-    end)
+    editor:wait_lines('reverie://memory', 'Breakfast is at eight')
     harness.contains(editor:lua('return vim.api.nvim_get_current_line()'), 'Lunch is')
   end
 )
@@ -149,6 +146,23 @@ harness.test('memories are searched and linted', {
   harness.contains(vim.inspect(editor:lua('return vim.fn.getqflist()')), 'gone.md')
   -- Without the folder, which is long and always the same.
   editor:wait_screen('\nMEMORY.md|1| ')
+end)
+
+harness.test('versions of a memory that the grammar of Markdown cannot take are shown plain', {
+  files = user.TWO,
+  init = user.INIT,
+}, function(editor)
+  editor:lua("require('reverie.review').texts('deep.md', ('> '):rep(500) .. 'deep', '# A title')")
+  harness.equal(
+    editor:lua([[
+      local kinds = {}
+      for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+        table.insert(kinds, vim.bo[vim.api.nvim_win_get_buf(window)].filetype)
+      end
+      return kinds
+    ]]),
+    { 'reverie', 'markdown' }
+  )
 end)
 
 ---@param editor harness.Editor

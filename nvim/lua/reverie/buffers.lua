@@ -40,6 +40,15 @@ local function is_clean(buffer)
   return not vim.bo[buffer].modified or clean[buffer] == vim.b[buffer].changedtick
 end
 
+--- Ends the step of undo that somebody in Insert mode is still making. An edit that joined it would go with it, and Neovim
+--- would take lines that nobody touched along.
+---@param buffers table<integer, boolean>
+local function end_undo_step(buffers)
+  for buffer in pairs(buffers) do
+    vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
+  end
+end
+
 --- Applies an edit, if every text in it is still the one that the edit was made for. Neovim's own handler looks at the
 --- first only, and says that it was applied when it was not.
 ---@param params {label?: string, edit: table}
@@ -62,8 +71,10 @@ function M.apply(params, client_id)
       edited[buffer] = is_clean(buffer)
     end
   end
+  end_undo_step(edited)
   local done, problem =
     pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding --[[@as any]])
+  end_undo_step(edited)
   for buffer, was_clean in pairs(edited) do
     clean[buffer] = was_clean and vim.b[buffer].changedtick or nil
   end

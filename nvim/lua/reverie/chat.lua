@@ -79,10 +79,10 @@ function M.changed()
         vim.lsp.log.error('reverie: the chat could not be drawn', problem)
         present:draw(true)
       end
-      M.refresh_bars()
     else
       shown:take_changes()
     end
+    M.refresh_bars()
   end, FRAME_MS)
 end
 

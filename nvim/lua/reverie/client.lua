@@ -353,13 +353,12 @@ function M.start(callback)
 end
 
 ---@param client vim.lsp.Client
----@param force boolean
-local function stop(client, force)
+local function stop(client)
   if IS_NEW_API then
-    client:stop(force)
+    client:stop(false)
   else
     ---@diagnostic disable-next-line: param-type-mismatch
-    client.stop(force)
+    client.stop(false)
   end
 end
 
@@ -374,7 +373,7 @@ function M.stop(callback)
   end
   local id = client.id
   ending[id] = callback or function() end
-  stop(client, false)
+  stop(client)
   vim.defer_fn(function()
     if ending[id] and callback then
       tell.info('the server finishes what it is at. `:Reverie restart` again does not wait for it.')
@@ -383,7 +382,7 @@ function M.stop(callback)
   vim.defer_fn(function()
     local late = ending[id] and vim.lsp.get_client_by_id(id)
     if late then
-      stop(late, true)
+      late.rpc.terminate()
     end
   end, END_LIMIT_MS)
 end
@@ -403,7 +402,8 @@ function M.restart()
   local late = id and vim.lsp.get_client_by_id(id)
   if id and late then
     ending[id] = start_anew
-    stop(late, true)
+    -- Not by `stop`: Neovim 0.11 does nothing where that was called before.
+    late.rpc.terminate()
   else
     M.stop(start_anew)
   end

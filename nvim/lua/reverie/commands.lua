@@ -14,6 +14,29 @@ local function fixed(words)
   end
 end
 
+--- Who completes has no time for more.
+local COMPLETION_LIMIT_MS = 1000
+
+--- What the server says to it, as words to complete; none while it does not run.
+---@param method string
+---@param words_of fun(result: any): string[]
+local function told(method, words_of)
+  return function()
+    local client = require('reverie.client')
+    if client.state ~= 'running' then
+      return {}
+    end
+    local words ---@type string[]?
+    client.request(method, {}, function(_, result)
+      words = result and words_of(result) or {}
+    end)
+    vim.wait(COMPLETION_LIMIT_MS, function()
+      return words ~= nil
+    end, 5)
+    return words or {}
+  end
+end
+
 local MODES = { 'default', 'acceptEdits', 'plan' }
 
 --- A range of the current buffer as something to mention.
@@ -200,6 +223,11 @@ M.table = {
     run = function(rest)
       require('reverie.sessions').resume(rest)
     end,
+    complete = told('reverie/session/list', function(result)
+      return vim.tbl_map(function(session)
+        return session.sessionId
+      end, result.sessions)
+    end),
   },
   sessions = {
     run = by_word({
@@ -298,7 +326,14 @@ M.table = {
       require('reverie.context').tasks()
     end,
   },
-  model = { run = choose_model },
+  model = {
+    run = choose_model,
+    complete = told('reverie/models/list', function(result)
+      return vim.tbl_map(function(model)
+        return model.id
+      end, result.models)
+    end),
+  },
   mode = { run = choose_mode, complete = fixed(MODES) },
   trust = {
     run = function()

@@ -125,7 +125,8 @@ function M.refresh()
     local left = #changes.files > 0 and (' %d more: `:Reverie review`'):format(#changes.files) or ''
     tell.info(('%s is looked through.%s'):format(vim.fs.basename(present.path), left))
     if #vim.api.nvim_list_tabpages() > 1 then
-      vim.cmd('tabclose ' .. vim.api.nvim_tabpage_get_number(present.tab))
+      -- Not if a buffer in it may not be left.
+      pcall(vim.cmd.tabclose, vim.api.nvim_tabpage_get_number(present.tab))
     end
     return
   end

@@ -80,13 +80,40 @@ local function send()
   end
 end
 
+--- A mention: a space in a name has a backslash before it.
+local MENTION = [[\v%(^|\s)\@\zs%(\\ |\S)+]]
+
+---@param path string
+local function escape(path)
+  return (path:gsub(' ', '\\ '))
+end
+
+---@param word string
+local function unescape(word)
+  return (word:gsub('\\ ', ' '))
+end
+
+---@param text string
+---@return string[]
+local function words_behind_at(text)
+  local found, from = {}, 0
+  while true do
+    local word, start, stop = unpack(vim.fn.matchstrpos(text, MENTION, from))
+    if start < 0 then
+      return found
+    end
+    found[#found + 1] = unescape(word)
+    from = stop
+  end
+end
+
 --- `@path`, `@path:10` and `@path:10-20` in a text, of files that are there.
 ---@param text string
 ---@return reverie.PromptPart.mention[]
 ---@return string[] names
 function M.mentions(text)
   local parts, names, seen = {}, {}, {}
-  for word in (' ' .. text):gmatch('%s@(%S+)') do
+  for _, word in ipairs(words_behind_at(text)) do
     word = word:gsub('[.,;:!?)]+$', '')
     local path, from, to = word:match('^(.-):(%d+)%-?(%d*)$')
     path = path or word
@@ -115,8 +142,8 @@ end
 function M.complete(find_start, base)
   local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
   if find_start == 1 then
-    local at = before:find('@%S*$') or before:find('^/%S*$')
-    return at and at - 1 or -3
+    local at = vim.fn.match(before, [[\v\@%(\\ |\S)*$|^/\S*$]])
+    return at >= 0 and at or -3
   end
   if vim.startswith(base, '/') then
     local found = {}
@@ -128,7 +155,7 @@ function M.complete(find_start, base)
     end
     return found
   end
-  return M.files(base:sub(2))
+  return M.files(unescape(base:sub(2)))
 end
 
 local MOST_FILES = 50
@@ -141,7 +168,7 @@ function M.files(typed)
   local function offer(path, menu)
     if not seen[path] and #found < MOST_FILES then
       seen[path] = true
-      found[#found + 1] = { word = '@' .. path, menu = menu }
+      found[#found + 1] = { word = '@' .. escape(path), abbr = '@' .. path, menu = menu }
     end
   end
   local wanted = typed:lower()
@@ -158,7 +185,10 @@ function M.files(typed)
   folder, rest = folder or '', (rest or typed):lower()
   local there = vim.startswith(folder, '/') and folder or vim.fs.joinpath(root, folder)
   for name, kind in vim.fs.dir(there) do
-    if vim.startswith(name:lower(), rest) and not vim.startswith(name, '.git') then
+    if #found == MOST_FILES then
+      break
+    end
+    if vim.startswith(name:lower(), rest) and name ~= '.git' then
       offer(folder .. name .. (kind == 'directory' and '/' or ''), kind == 'directory' and 'folder' or 'file')
     end
   end
@@ -172,10 +202,7 @@ local function offer()
   if taken and taken ~= '' and vim.endswith(before, taken) then
     return
   end
-  if
-    vim.fn.pumvisible() == 0
-    and (before:match('%f[^%s%z]@%S*$') or before:match('^@%S*$') or before:match('^/%S*$'))
-  then
+  if vim.fn.pumvisible() == 0 and vim.fn.match(before, [[\v%(^|\s)\@%(\\ |\S)*$|^/\S*$]]) >= 0 then
     local start = M.complete(1, '')
     if start >= 0 then
       local words = M.complete(0, before:sub(start + 1))
@@ -183,7 +210,7 @@ local function offer()
         -- What is offered is not taken before the user says so.
         local own = vim.o.completeopt
         vim.o.completeopt = 'menuone,noinsert,noselect'
-        vim.fn.complete(start + 1, words)
+        pcall(vim.fn.complete, start + 1, words)
         vim.o.completeopt = own
       end
     end
