@@ -199,7 +199,7 @@ harness.test(
     editor:wait('the size', function()
       return editor.screen.width == 50 and editor.screen.height == 14
     end)
-    editor:wait_screen('1  Allow once', 5000)
+    editor:wait_screen('1  Allow once')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
         editor:keys('1')
@@ -393,7 +393,7 @@ harness.test(
     editor.model:reply('Over.')
     editor:keys(':Reverie ask write it<CR>')
     editor:wait_screen('1  Allow once')
-    editor:wait_screen('Deny, and say why', 5000)
+    editor:wait_screen('Deny, and say why')
     editor:keys(':Reverie answer<CR>')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
@@ -416,7 +416,7 @@ harness.test(
     editor:keys(':Reverie ask make x<CR>')
     editor:wait_screen(':Reverie answer')
     editor:keys(':Reverie answer<CR>')
-    editor:wait_screen('a number answers', 5000)
+    editor:wait_screen('a number answers')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
         editor:keys('1')
@@ -515,7 +515,7 @@ for lines = 3, 15, 4 do
       editor.model:reply('Over.')
       editor:keys(':Reverie ask write it<CR>')
       editor:wait_screen('1  Allow once')
-      editor:wait_screen('Deny, and say why', 3000)
+      editor:wait_screen('Deny, and say why')
       editor:keys(':Reverie answer<CR>')
       editor:wait('an answer that is taken', function()
         if user.asks(editor) == 1 then

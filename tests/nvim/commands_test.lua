@@ -25,7 +25,7 @@ for _, command in ipairs({
       editor:keys(':Reverie ' .. command .. '<CR>')
       editor:wait('words', function()
         return editor:lua('return #_G.told') > 0
-      end, 5000)
+      end)
       local words = editor:lua('return _G.told[1]')
       for _, strange in ipairs({ 'sessionId', 'missing field', 'invalid', 'nil', 'lua:' }) do
         harness.lacks(words, strange)

@@ -80,31 +80,15 @@ local function send()
   end
 end
 
---- A mention: a space in a name has a backslash before it.
-local MENTION = [[\v%(^|\s)\@\zs%(\\ |\S)+]]
-
----@param path string
-local function escape(path)
-  return (path:gsub(' ', '\\ '))
+--- In a mention a space of a name has a backslash before it. These are no spaces to a pattern, and as long.
+---@param text string
+local function with_names_whole(text)
+  return (text:gsub('\\ ', '\1\1'))
 end
 
 ---@param word string
-local function unescape(word)
-  return (word:gsub('\\ ', ' '))
-end
-
----@param text string
----@return string[]
-local function words_behind_at(text)
-  local found, from = {}, 0
-  while true do
-    local word, start, stop = unpack(vim.fn.matchstrpos(text, MENTION, from))
-    if start < 0 then
-      return found
-    end
-    found[#found + 1] = unescape(word)
-    from = stop
-  end
+local function name_of(word)
+  return (with_names_whole(word):gsub('\1\1', ' '))
 end
 
 --- `@path`, `@path:10` and `@path:10-20` in a text, of files that are there.
@@ -113,7 +97,8 @@ end
 ---@return string[] names
 function M.mentions(text)
   local parts, names, seen = {}, {}, {}
-  for _, word in ipairs(words_behind_at(text)) do
+  for word in (' ' .. with_names_whole(text)):gmatch('%s@(%S+)') do
+    word = name_of(word)
     word = word:gsub('[.,;:!?)]+$', '')
     local path, from, to = word:match('^(.-):(%d+)%-?(%d*)$')
     path = path or word
@@ -135,15 +120,20 @@ function M.mentions(text)
   return parts, names
 end
 
+--- What stands in the line of the cursor, before it.
+local function before_cursor()
+  return with_names_whole(vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2]))
+end
+
 --- For 'completefunc': commands at the beginning, files behind an `@`.
 ---@param find_start integer
 ---@param base string
 ---@return any
 function M.complete(find_start, base)
-  local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
   if find_start == 1 then
-    local at = vim.fn.match(before, [[\v\@%(\\ |\S)*$|^/\S*$]])
-    return at >= 0 and at or -3
+    local before = before_cursor()
+    local at = before:find('@%S*$') or before:find('^/%S*$')
+    return at and at - 1 or -3
   end
   if vim.startswith(base, '/') then
     local found = {}
@@ -155,7 +145,7 @@ function M.complete(find_start, base)
     end
     return found
   end
-  return M.files(unescape(base:sub(2)))
+  return M.files(name_of(base:sub(2)))
 end
 
 local MOST_FILES = 50
@@ -168,7 +158,7 @@ function M.files(typed)
   local function offer(path, menu)
     if not seen[path] and #found < MOST_FILES then
       seen[path] = true
-      found[#found + 1] = { word = '@' .. escape(path), abbr = '@' .. path, menu = menu }
+      found[#found + 1] = { word = '@' .. path:gsub(' ', '\\ '), abbr = '@' .. path, menu = menu }
     end
   end
   local wanted = typed:lower()
@@ -197,12 +187,15 @@ end
 
 --- Offers by itself what fits behind an `@` or a `/` that has just been typed.
 local function offer()
-  local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
+  local before = before_cursor()
   local taken = vim.v.completed_item.word
-  if taken and taken ~= '' and vim.endswith(before, taken) then
+  if taken and taken ~= '' and vim.endswith(before, with_names_whole(taken)) then
     return
   end
-  if vim.fn.pumvisible() == 0 and vim.fn.match(before, [[\v%(^|\s)\@%(\\ |\S)*$|^/\S*$]]) >= 0 then
+  if
+    vim.fn.pumvisible() == 0
+    and (before:match('%f[^%s%z]@%S*$') or before:match('^@%S*$') or before:match('^/%S*$'))
+  then
     local start = M.complete(1, '')
     if start >= 0 then
       local words = M.complete(0, before:sub(start + 1))
