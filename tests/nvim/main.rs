@@ -68,7 +68,7 @@ async fn run(version: &str, file: &str) {
     command.args(["--clean", "--headless", "-l"]).arg(here().join("run.lua"));
     command.arg(here().join(file).with_extension("lua"));
     command.env("REVERIE_BUILD", profile()).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let limit = LONGEST * number_of_tests(file);
+    let limit = LONGEST * number_of_tests(file).max(4);
     let output = tokio::time::timeout(limit, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("not done within {} s", limit.as_secs())).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -239,7 +239,8 @@ local function run_server(dispatchers)
   local quiet = vim.tbl_extend('force', dispatchers, {
     on_exit = function(code, signal)
       how_ended = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
-      has_ended_well = signal == 0 and code == 0
+      -- 15 is how Neovim ends one that takes too long.
+      has_ended_well = signal == 15 or signal == 0 and code == 0
       on_exit(0, 0)
     end,
   })
