@@ -230,9 +230,14 @@ harness.test(
   end
 )
 
+local COUNTED = [[
+  _G.lists = 0
+  vim.api.nvim_create_autocmd('User', { pattern = 'ReverieChanges', callback = function() _G.lists = _G.lists + 1 end })
+]]
+
 harness.test(
   'a changed file that is opened later has its marks too',
-  { files = { ['a.txt'] = 'one\n', ['b.txt'] = 'b\n' }, settings = user.ACCEPT, init = ENDED },
+  { files = { ['a.txt'] = 'one\n', ['b.txt'] = 'b\n' }, settings = user.ACCEPT, init = ENDED .. COUNTED },
   function(editor)
     user.quiet(editor)
     editor:open('b.txt')
@@ -240,7 +245,10 @@ harness.test(
     user.prompt(editor, 'Change it')
     editor:wait_screen('Changed.')
     ended(editor)
-    editor:wait_screen('1 changed')
+    -- Asked for with the edit and at the end of the turn: no answer is under way that would draw them.
+    editor:wait('both lists of changes', function()
+      return editor:lua('return _G.lists') == 2
+    end)
     editor:keys('<C-\\><C-n>')
     editor:command('wincmd t')
     editor:open('a.txt')
