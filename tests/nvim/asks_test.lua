@@ -93,6 +93,55 @@ harness.test(
   end
 )
 
+harness.test("a question is asked where the user's own vim.notify is a table, and where it fails", {
+  files = user.TWO,
+  init = [[
+    _G.told = 0
+    vim.notify = setmetatable({}, { __call = function()
+      _G.told = _G.told + 1
+      if _G.told > 1 then error('it cannot be shown') end
+    end })
+  ]],
+}, function(editor)
+  user.quiet(editor)
+  editor:open('b.txt')
+  for _, name in ipairs({ 'x', 'y' }) do
+    editor.model:reply_tool('Bash', { command = 'touch ' .. name })
+    editor.model:reply(name .. ' is over.')
+    editor:keys(':Reverie ask make it<CR>')
+    editor:wait_screen('1  Allow once')
+    editor:keys(':Reverie answer<CR>')
+    user.answer(editor, '1')
+    editor:wait_screen(name .. ' is over.')
+    harness.equal(editor:on_disk(name), '')
+  end
+  harness.equal(editor:lua('return _G.told >= 2'), true)
+end)
+
+harness.test(
+  'who typed in the box when a question took the focus is in Insert mode again when the last is answered',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('b.txt')
+    editor.model:reply_tool('Bash', { command = 'touch x' }, { behind = 'now' })
+    editor.model:reply_tool('Bash', { command = 'touch y' })
+    editor.model:reply('Over.')
+    user.prompt(editor, 'make them')
+    editor.model:reached('now')
+    editor.model:open('now')
+    for _, name in ipairs({ 'x', 'y' }) do
+      editor:wait_screen('Bash touch ' .. name)
+      editor:wait('the focus', function()
+        return editor:lua('return { vim.bo.filetype, vim.fn.mode() }')[1] == 'reverie-ask'
+      end)
+      user.answer(editor, '1')
+    end
+    editor:wait_screen('Over.')
+    user.box(editor)
+  end
+)
+
 harness.test(
   'a denial with words gives them to the model',
   { files = user.TWO, init = user.INIT },
@@ -150,7 +199,7 @@ harness.test(
     editor:wait('the size', function()
       return editor.screen.width == 50 and editor.screen.height == 14
     end)
-    editor:wait_screen('1  Allow once', 5000)
+    editor:wait_screen('1  Allow once')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
         editor:keys('1')
@@ -344,7 +393,7 @@ harness.test(
     editor.model:reply('Over.')
     editor:keys(':Reverie ask write it<CR>')
     editor:wait_screen('1  Allow once')
-    editor:wait_screen('Deny, and say why', 5000)
+    editor:wait_screen('Deny, and say why')
     editor:keys(':Reverie answer<CR>')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
@@ -367,7 +416,7 @@ harness.test(
     editor:keys(':Reverie ask make x<CR>')
     editor:wait_screen(':Reverie answer')
     editor:keys(':Reverie answer<CR>')
-    editor:wait_screen('a number answers', 5000)
+    editor:wait_screen('a number answers')
     editor:wait('an answer that is taken', function()
       if user.asks(editor) == 1 then
         editor:keys('1')
@@ -396,9 +445,10 @@ harness.test('a question that comes while the command-line window is open waits,
   editor:wait('the question', function()
     return user.asks(editor) == 1
   end)
-  editor:keys('<C-c><C-c>')
   editor:wait('the end of the command-line window', function()
-    return editor:lua('return vim.fn.getcmdwintype()') == ''
+    -- One that comes while Neovim is at something interrupts that instead.
+    editor:keys('<C-c>')
+    return editor:lua("return vim.fn.getcmdwintype() == '' and vim.fn.mode() == 'n'")
   end)
   editor:keys('<Esc>:Reverie answer<CR>')
   editor:wait_screen('1  Allow once')
@@ -466,7 +516,7 @@ for lines = 3, 15, 4 do
       editor.model:reply('Over.')
       editor:keys(':Reverie ask write it<CR>')
       editor:wait_screen('1  Allow once')
-      editor:wait_screen('Deny, and say why', 3000)
+      editor:wait_screen('Deny, and say why')
       editor:keys(':Reverie answer<CR>')
       editor:wait('an answer that is taken', function()
         if user.asks(editor) == 1 then

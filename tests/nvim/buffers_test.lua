@@ -87,6 +87,35 @@ harness.test(
   end
 )
 
+harness.test(
+  'an edit that comes while the user is in Insert mode is a step of undo of its own, and takes no other line along',
+  { files = { ['a.txt'] = 'one\ntwo\nthree\n' }, settings = user.ACCEPT, init = ENDED },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor.model:reply_tool('Read', { file_path = editor.workspace .. '/a.txt' }, { behind = 'now' })
+    local change = { file_path = editor.workspace .. '/a.txt', old_string = 'one', new_string = 'ONE\nEXTRA' }
+    editor.model:reply_tool('Edit', change)
+    editor.model:reply('Changed.')
+    editor:keys(':Reverie ask Change it<CR>')
+    editor.model:reached('now')
+    editor:keys('Gomine')
+    editor:wait_lines('a.txt', 'mine')
+    editor.model:open('now')
+    editor:wait_screen('Changed.')
+    ended(editor)
+    editor:keys(' and more<CR>again<Esc>')
+    editor:wait_lines('a.txt', 'again')
+    harness.equal(editor:lines('a.txt'), { 'ONE', 'EXTRA', 'two', 'three', 'mine and more', 'again' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'ONE', 'EXTRA', 'two', 'three', 'mine' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'one', 'two', 'three', 'mine' })
+    editor:keys('u')
+    harness.equal(editor:lines('a.txt'), { 'one', 'two', 'three' })
+  end
+)
+
 harness.test('with save = false nothing is written, and the buffer is modified', {
   files = { ['a.txt'] = 'one\n' },
   settings = user.ACCEPT,
@@ -201,6 +230,32 @@ harness.test(
   end
 )
 
+local COUNTED = [[
+  _G.lists = 0
+  vim.api.nvim_create_autocmd('User', { pattern = 'ReverieChanges', callback = function() _G.lists = _G.lists + 1 end })
+]]
+
+harness.test(
+  'a changed file that is opened later has its marks too',
+  { files = { ['a.txt'] = 'one\n', ['b.txt'] = 'b\n' }, settings = user.ACCEPT, init = ENDED .. COUNTED },
+  function(editor)
+    user.quiet(editor)
+    editor:open('b.txt')
+    edit(editor, 'a.txt', 'one', 'ONE')
+    user.prompt(editor, 'Change it')
+    editor:wait_screen('Changed.')
+    ended(editor)
+    -- Asked for with the edit and at the end of the turn: no answer is under way that would draw them.
+    editor:wait('both lists of changes', function()
+      return editor:lua('return _G.lists') == 2
+    end)
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:open('a.txt')
+    editor:wait_screen('◆ +1 −1')
+  end
+)
+
 harness.test(
   'marks of a change stand in the file that was changed, not in one whose name begins alike',
   { files = { ['parts.lua'] = 'local one = 1\n' }, settings = user.ACCEPT, init = ENDED },
@@ -215,14 +270,11 @@ harness.test(
     editor:wait('the change', function()
       return editor:lua('return #require("reverie.changes").files') == 1
     end)
-    -- What is asked now is answered after what was asked before.
-    editor:lua([[
-      _G.answered = nil
-      require('reverie.client').request('reverie/models/list', {}, function() _G.answered = true end)
-    ]])
-    editor:wait('an answer', function()
-      return editor:lua('return _G.answered')
-    end)
+    -- The file itself has them, so they were drawn by now.
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:command('split parts')
+    editor:wait_screen('◆ +1 −0')
     harness.equal(
       editor:lua([[
         local names = vim.api.nvim_get_namespaces()
@@ -289,6 +341,113 @@ harness.test(
     editor:wait_lines('a.txt', 'one\ntwo')
   end
 )
+
+harness.test(
+  'a file that a command changed is read again where no window shows it, and asked about where it is dirty',
+  {
+    files = { ['a.txt'] = 'one\n', ['b.txt'] = 'b\n', ['c.txt'] = 'c\n' },
+    settings = user.ACCEPT,
+    init = PICKER,
+  },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor:open('c.txt')
+    editor:keys('omine<Esc>')
+    editor:open('b.txt')
+    editor.model:reply_tool('Bash', { command = 'echo two >> a.txt; echo theirs >> c.txt' })
+    editor.model:reply('Ran.')
+    user.prompt(editor, 'Run it')
+    editor:wait_screen('Ran.')
+    ended(editor)
+    editor:wait_lines('a.txt', 'one\ntwo')
+    editor:wait_screen('It was changed on disk')
+    editor:keys('<Esc>:Reverie answer<CR>')
+    user.answer(editor, '2')
+    editor:wait_lines('c.txt', 'c\ntheirs')
+  end
+)
+
+harness.test(
+  'a file that somebody else has just written is not written over, and no key is taken for an answer',
+  {
+    files = { ['a.txt'] = 'one\n' },
+    settings = user.ACCEPT,
+    init = ENDED .. [[
+    -- As another program does it between the edit and the save.
+    local handlers = require('reverie.handlers')
+    local save = handlers['reverie/document/save']
+    handlers['reverie/document/save'] = function(...)
+      vim.uv.fs_utime('a.txt', 1000, 1000)
+      return save(...)
+    end
+  ]],
+  },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    edit(editor, 'a.txt', 'one', 'ONE')
+    editor:keys(':Reverie ask Change it<CR>')
+    editor:wait_lines('reverie://chat', 'Changed.')
+    ended(editor)
+    editor:wait_screen('It was changed on disk')
+    harness.lacks(editor:text(), 'Do you really want')
+    harness.equal(editor:lines('a.txt'), { 'ONE' })
+    harness.equal(editor:on_disk('a.txt'), 'one\n')
+  end
+)
+
+harness.test('what the user types between an edit and its save is not written', {
+  files = { ['a.txt'] = 'one\n' },
+  settings = user.ACCEPT,
+  init = ENDED .. [[
+    local handlers = require('reverie.handlers')
+    local save = handlers['reverie/document/save']
+    handlers['reverie/document/save'] = function(...)
+      vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -1, -1, false, { 'typed meanwhile' })
+      return save(...)
+    end
+  ]],
+}, function(editor)
+  user.quiet(editor)
+  editor:open('a.txt')
+  edit(editor, 'a.txt', 'one', 'ONE')
+  user.prompt(editor, 'Change it')
+  editor:wait_screen('Changed.')
+  ended(editor)
+  harness.equal(editor:lines('a.txt'), { 'ONE', 'typed meanwhile' })
+  harness.equal(editor:on_disk('a.txt'), 'one\n')
+end)
+
+harness.test('a question about a file that is gone by now, or its buffer, is answered in words', {
+  files = user.TWO,
+  settings = user.ACCEPT,
+  init = user.INIT .. ENDED,
+}, function(editor)
+  local removed, wiped = "vim.uv.fs_unlink('a.txt')", "vim.cmd('bwipeout! ' .. vim.fn.bufnr('a.txt'))"
+  editor:command('edit b.txt | split')
+  for _, case in ipairs({ { removed, '2' }, { removed, '3' }, { wiped, '2' } }) do
+    editor:lua([[
+      _G.told = {}
+      vim.fn.writefile({ 'one' }, 'a.txt')
+      vim.cmd('edit! a.txt')
+      vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'mine' })
+      vim.fn.writefile({ 'one', 'theirs' }, 'a.txt')
+      require('reverie.buffers').reread()
+    ]])
+    editor:wait('the question', function()
+      return user.asks(editor) == 1
+    end)
+    editor:keys(':Reverie answer<CR>')
+    editor:wait('the focus', function()
+      return editor:lua('return vim.bo.filetype') == 'reverie-ask'
+    end)
+    editor:lua(case[1])
+    user.answer(editor, case[2])
+    user.wait_told(editor, 'a.txt is gone')
+  end
+  harness.lacks(editor:messages(), 'E5108')
+end)
 
 --- The agent's command changes a file in which the user has unsaved text.
 ---@param editor harness.Editor
@@ -561,3 +720,92 @@ harness.test(
     end)
   end
 )
+
+--- Another language server in every buffer, one that answers with these symbols or never, and what was notified.
+local OTHER = [[
+  _G.told = {}
+  vim.notify = function(words) table.insert(_G.told, words) end
+  local place = { start = { line = 0, character = 0 }, ['end'] = { line = 9, character = 0 } }
+  local name = { start = { line = 3, character = 4 }, ['end'] = { line = 3, character = 8 } }
+  _G.symbols = {
+    ['textDocument/documentSymbol'] = {
+      { name = 'outer', kind = 5, range = place, selectionRange = name, children = {
+        { name = 'inner', kind = 12, range = place, selectionRange = name },
+      } },
+    },
+    ['workspace/symbol'] = { { name = 'far', kind = 12, location = { uri = 'file:///far.lua' } } },
+  }
+  _G.start_other = function()
+    vim.lsp.start({ name = 'other', cmd = function()
+      return {
+        request = function(method, _, callback)
+          if method == 'initialize' then
+            callback(nil, { capabilities = { documentSymbolProvider = true, workspaceSymbolProvider = true } })
+          else
+            callback(nil, _G.symbols[method])
+          end
+          return true, 1
+        end,
+        notify = function() return true end,
+        is_closing = function() return false end,
+        terminate = function() end,
+      }
+    end })
+  end
+  _G.ask_symbols = function(params)
+    local answer
+    coroutine.wrap(function() answer = require('reverie.buffers').symbols(params) end)()
+    vim.wait(1000, function() return answer ~= nil end, 5)
+    return answer or 'no answer'
+  end
+]]
+
+harness.test(
+  'symbols come from the other language servers, wherever the focus is, and at once where there are none',
+  { files = { ['a.lua'] = 'print(1)\n', ['b.lua'] = 'print(2)\n' }, init = OTHER },
+  function(editor)
+    editor:open('a.lua')
+    editor:keys(':Reverie chat<CR>')
+    user.box(editor)
+    editor:wait('the server in the buffer', function()
+      return editor:lua(
+        "return #vim.lsp.get_clients({ bufnr = vim.fn.bufnr('a.lua'), name = 'reverie' }) == 1"
+      )
+    end)
+    local a, b =
+      vim.uri_from_fname(editor.workspace .. '/a.lua'), vim.uri_from_fname(editor.workspace .. '/b.lua')
+    local function symbols(params)
+      return editor:lua('return _G.ask_symbols(...)', params)
+    end
+    harness.equal(symbols({ query = 'far' }), { symbols = {} })
+    harness.equal(symbols({ uri = a }), { symbols = {} })
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:lua('_G.start_other()')
+    editor:keys(':Reverie chat<CR>')
+    user.box(editor)
+    local name = { start = { line = 3, character = 4 }, ['end'] = { line = 3, character = 8 } }
+    local nowhere = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } }
+    harness.equal(symbols({ uri = a }), {
+      symbols = {
+        { name = 'outer', kind = 5, uri = a, range = name },
+        { name = 'inner', kind = 12, uri = a, range = name, container = 'outer' },
+      },
+    })
+    harness.equal(symbols({ query = 'far' }), {
+      symbols = { { name = 'far', kind = 12, uri = 'file:///far.lua', range = nowhere } },
+    })
+    harness.equal(symbols({ uri = b }), { symbols = {} }, 'a file that is not loaded')
+    harness.equal(editor:lua('return _G.told'), {})
+  end
+)
+
+harness.test('columns are counted as the server counts', {}, function(editor)
+  local COLUMN = "return require('reverie.encoding').column(...)"
+  -- Two bytes, three bytes, four bytes; in UTF-16 one unit, one, two.
+  local text = 'é日😀x'
+  harness.equal(editor:lua(COLUMN, text, 9, 'utf-8'), 9)
+  harness.equal(editor:lua(COLUMN, text, 9, 'utf-16'), 4)
+  harness.equal(editor:lua(COLUMN, text, 9, 'utf-32'), 3)
+  harness.equal(editor:lua(COLUMN, text, 99, 'utf-16'), 5)
+end)

@@ -25,7 +25,7 @@ for _, command in ipairs({
       editor:keys(':Reverie ' .. command .. '<CR>')
       editor:wait('words', function()
         return editor:lua('return #_G.told') > 0
-      end, 5000)
+      end)
       local words = editor:lua('return _G.told[1]')
       for _, strange in ipairs({ 'sessionId', 'missing field', 'invalid', 'nil', 'lua:' }) do
         harness.lacks(words, strange)
@@ -63,6 +63,96 @@ harness.test(':Reverie completes its commands and what follows them', { files = 
   harness.equal(completions("'<,'>Reverie as"), { 'ask' })
   harness.equal(completions('Reverie nonsense '), {})
 end)
+
+harness.test(
+  'models and conversations are completed, once the server runs',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    local function completions(line)
+      return editor:lua("return vim.fn.getcompletion(..., 'cmdline')", line)
+    end
+    user.quiet(editor)
+    harness.equal(completions('Reverie model '), {})
+    editor:open('a.txt')
+    user.answered(editor)
+    editor:keys('<C-\\><C-n>')
+    harness.contains(table.concat(completions('Reverie model '), ' '), 'claude-')
+    local session = editor:lua('return require("reverie.chat").current().session')
+    harness.equal(completions('Reverie resume ' .. session:sub(1, 4)), { session })
+    editor:keys(':Reverie sessions nonsense<CR>')
+    user.wait_told(editor, 'no conversation has "nonsense" in its title')
+  end
+)
+
+harness.test(
+  'more conversations than fit on a page are a choice away',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    editor:lua([[
+    require('reverie.client').ask = function(_, params, done)
+      local session = { sessionId = params.cursor or 'new', title = params.cursor or 'new', updatedAt = '2026-01-01T00:00:00Z' }
+      done({ sessions = { session }, nextCursor = not params.cursor and 'old' or nil })
+    end
+    require('reverie.sessions').list()
+  ]])
+    harness.equal(editor:lua('return _G.asked[1].names[2]'), 'Older ones …')
+    editor:lua('_G.choose(2)')
+    harness.equal(#editor:lua('return _G.asked[2].names'), 1)
+    harness.contains(editor:lua('return _G.asked[2].names[1]'), 'old')
+  end
+)
+
+harness.test('times are right on both sides of a change of the clocks', {
+  environment = { TZ = 'EST5EDT,M3.2.0,M11.1.0' },
+}, function(editor)
+  for _, case in ipairs({
+    { '2026-01-15T12:00:00Z', 1768478400, '2026-01-15 07:00' },
+    { '2026-07-15T12:00:00.123Z', 1784116800, '2026-07-15 08:00' },
+    { '2024-02-29T23:59:59Z', 1709251199, '2024-02-29 18:59' },
+  }) do
+    local TIMES = "local when = require('reverie.when') return { when.seconds(...), when.moment(...) }"
+    harness.equal(editor:lua(TIMES, case[1]), { case[2], case[3] })
+  end
+end)
+
+harness.test('what the plug-in tells asks for no ENTER without a line for messages', {
+  files = user.TWO,
+  init = 'vim.o.cmdheight = 0',
+}, function(editor)
+  user.quiet(editor)
+  editor:open('a.txt')
+  editor:keys(':Reverie stop<CR>')
+  editor:keys('ityped<Esc>')
+  editor:wait_lines('a.txt', 'typed')
+  editor.model:reply_tool('Bash', { command = 'touch x' })
+  editor.model:reply('Over.')
+  editor:keys(':Reverie ask make x<CR>')
+  editor:wait_screen('1  Allow once')
+  editor:keys('omore<Esc>')
+  editor:wait_lines('a.txt', 'more')
+  editor:keys(':Reverie answer<CR>')
+  user.answer(editor, '1')
+  editor:wait_screen('Over.')
+  harness.lacks(editor:text(), 'ENTER')
+end)
+
+harness.test(
+  'what Reverie shows leaves the options of windows as they are for the files that they show later',
+  { files = user.TWO, memories = { ['MEMORY.md'] = '' }, init = user.INIT .. 'vim.o.wrap = false' },
+  function(editor)
+    editor:open('a.txt')
+    editor:keys(':Reverie memory<CR>')
+    editor:wait('the list', function()
+      return editor:lua('return vim.bo.filetype') == 'reverie-memory'
+    end)
+    harness.equal(editor:lua('return vim.wo.wrap and vim.wo.cursorline'), true)
+    editor:command('edit b.txt')
+    harness.equal(
+      editor:lua('return { vim.wo.wrap, vim.wo.linebreak, vim.wo.cursorline, vim.wo.foldenable }'),
+      { false, false, false, true }
+    )
+  end
+)
 
 harness.test(
   'a command that is none is told, with those that are',
@@ -134,6 +224,68 @@ harness.test(
   end
 )
 
+harness.test(
+  'what is asked in the box goes with the file that the user came from',
+  { files = user.TWO, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('b.txt')
+    editor:command('vsplit a.txt')
+    editor.model:reply('Seen.')
+    user.prompt(editor, 'What is this?')
+    editor:wait_screen('Seen.')
+    harness.contains(editor.model:requests('main')[1].last, '/a.txt open in the editor')
+    editor:keys('<C-\\><C-n>')
+    editor:command('wincmd t')
+    editor:command('wincmd l')
+    editor.model:reply('And that.')
+    user.prompt(editor, 'And this?')
+    editor:wait_screen('And that.')
+    harness.contains(editor.model:requests('main')[2].last, '/b.txt open in the editor')
+  end
+)
+
+harness.test(
+  'a question about some words of a line says which',
+  { files = { ['a.txt'] = 'one é two three\n' }, init = user.INIT },
+  function(editor)
+    user.quiet(editor)
+    editor:open('a.txt')
+    editor.model:reply('A number.')
+    editor:keys('0wwve:Reverie ask what is this?<CR>')
+    editor:wait_screen('A number.')
+    harness.contains(editor.model:requests('main')[1].last, 'They have selected, in lines 1 to 1:\ntwo\n')
+  end
+)
+
+harness.test('paths are shown from the folder of the server, and open from there', {
+  files = { ['src/deep/a.txt'] = 'deep\n', ['b.txt'] = 'b\n' },
+  init = user.INIT,
+}, function(editor)
+  user.quiet(editor)
+  editor.model:always('main', 'See `src/deep/a.txt`.')
+  editor:open('b.txt')
+  user.answered(editor)
+  editor:keys('<C-\\><C-n>')
+  editor:command('wincmd t')
+  editor:command('cd src')
+  editor:open('deep/a.txt')
+  editor:keys(':1Reverie ask what is this?<CR>')
+  editor:wait_screen('@src/deep/a.txt:1-1')
+  editor:open(editor.workspace .. '/b.txt')
+  editor:keys(':Reverie chat<CR>')
+  user.box(editor)
+  editor:keys('<C-\\><C-n><C-w>k/@src.deep<CR><CR>')
+  editor:wait('the file', function()
+    return editor:lua('return vim.fn.expand("%:p")') == editor.workspace .. '/src/deep/a.txt'
+  end)
+  editor:lua([[vim.fn.writefile({ 'mine' }, vim.env.HOME .. '/own.txt')]])
+  harness.equal(
+    editor:lua("return select(2, require('reverie.chat.prompt').mentions('see @~/own.txt'))"),
+    { '~/own.txt' }
+  )
+end)
+
 harness.test('files are mentioned by the folder of the server, whatever autochdir does', {
   files = { ['src/deep/a.txt'] = 'deep\n', ['top.txt'] = 'the very top\n' },
   init = user.INIT .. 'vim.o.autochdir = true',
@@ -156,6 +308,8 @@ local WRONG = {
   { '{ window = { size = -1 } }', 'window.size' },
   { '{ window = 3 }', 'window' },
   { '{ widnow = {} }', 'widnow' },
+  { '{ window = { prompt_height = 4.5 } }', 'window.prompt_height' },
+  { '{ exit_timeout = -1 }', 'exit_timeout' },
   { '{ keys = { send = 7 } }', 'keys.send' },
   { '{ server = { path = {} } }', 'server.path' },
   { "{ save = 'yes' }", 'save' },
@@ -317,3 +471,33 @@ harness.test(
     end)
   end
 )
+
+harness.test('files with a space, and hidden ones, are offered and mentioned', {
+  files = { ['my file.txt'] = 'spaced\n', ['.gitignore'] = 'target\n', ['.github/ci.yml'] = 'on: push\n' },
+  init = user.INIT,
+}, function(editor)
+  local function words(typed)
+    return editor:lua(
+      "return vim.tbl_map(function(one) return one.word end, require('reverie.chat.prompt').files(...))",
+      typed
+    )
+  end
+  local hidden = words('.gi')
+  table.sort(hidden)
+  harness.equal(hidden, { '@.github/', '@.gitignore' })
+  harness.equal(words('my f'), { '@my\\ file.txt' })
+  user.quiet(editor)
+  editor:keys(':Reverie chat<CR>')
+  user.box(editor)
+  editor:type('see @my')
+  editor:wait('the offer', function()
+    return editor:lua('return vim.fn.pumvisible()') == 1
+  end)
+  editor:keys('<C-n><C-y>')
+  editor:wait_lines('reverie://prompt', 'see @my\\ file.txt')
+  editor:type(' please')
+  editor.model:reply('Seen.')
+  editor:keys('<C-s>')
+  editor:wait_screen('Seen.')
+  harness.contains(editor.model:requests('main')[1].last, 'spaced')
+end)

@@ -58,6 +58,12 @@ local TEXTS = {
   ['many lines'] = ('line\n'):rep(3000),
   ['deep nesting'] = ('> '):rep(500) .. 'deep ' .. ('['):rep(500) .. ('*'):rep(500),
   ['deep quotes behind words'] = 'words\n' .. ('> '):rep(500) .. 'deep\nmore',
+  ['deep lists by indentation'] = table.concat(
+    vim.tbl_map(function(depth)
+      return ('  '):rep(depth) .. '- deep'
+    end, vim.fn.range(260)),
+    '\n'
+  ),
   ['deep lists behind words'] = 'words\n\n' .. ('- '):rep(500) .. 'deep\nmore',
   ['right to left'] = 'abc \226\128\174 txt.exe \226\128\172 \226\129\166 x \226\129\169 \226\128\139\226\128\141',
   ['letters that combine'] = 'z' .. ('\204\129'):rep(300),

@@ -138,10 +138,16 @@ local function remembers(editor)
 end
 
 local function recalls(editor)
-  -- In two rounds: what is not recalled in time for the first goes with the second.
-  editor.model:reply(('tool Read {"file_path": "%s/src/parts.lua"}'):format(editor.workspace))
+  -- In two rounds: what is not recalled in time for the first goes with the second, which comes when it was recalled.
+  local read = ('tool Read {"file_path": "%s/src/parts.lua"}'):format(editor.workspace)
+  editor.model:reply(read, { behind = 'recalled' })
   editor.model:reply('On Fridays.')
   user.prompt(editor, 'On which days do we deploy?')
+  editor.model:reached('recalled')
+  editor:wait('the recall', function()
+    return #editor.model:requests('recall') > 0
+  end)
+  editor.model:open('recalled')
   editor:wait_screen('On Fridays.')
   editor:wait_screen('1 memory used: Deploy days')
   editor:wait_lines('reverie://chat', 'Deploy days: ')

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-/// A file has several tests, each with an editor, a server and a model, and each of their waits has its own limit.
-const LONGEST: Duration = Duration::from_secs(240);
+/// For each test of a file, with an editor, a server and a model of its own; each of their waits has its own limit.
+const LONGEST: Duration = Duration::from_secs(60);
 
 macro_rules! in_every_neovim {
     ($($file:ident),* $(,)?) => {
@@ -45,6 +45,7 @@ in_every_neovim!(
     inline_test,
     journey_test,
     review_test,
+    server_test,
     streaming_test,
     windows_test,
 );
@@ -67,11 +68,18 @@ async fn run(version: &str, file: &str) {
     command.args(["--clean", "--headless", "-l"]).arg(here().join("run.lua"));
     command.arg(here().join(file).with_extension("lua"));
     command.env("REVERIE_BUILD", profile()).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(LONGEST, command.output()).await;
-    let output = output.unwrap_or_else(|_| panic!("not done within {} s", LONGEST.as_secs())).unwrap();
+    let limit = LONGEST * number_of_tests(file).max(4);
+    let output = tokio::time::timeout(limit, command.output()).await;
+    let output = output.unwrap_or_else(|_| panic!("not done within {} s", limit.as_secs())).unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "Neovim {version}, {file}.lua:\n{said}{errors}");
+}
+
+/// As many at least: some are told in a loop.
+fn number_of_tests(file: &str) -> u32 {
+    let text = fs::read_to_string(here().join(file).with_extension("lua")).unwrap();
+    u32::try_from(text.matches("harness.test(").count()).unwrap()
 }
 
 fn here() -> PathBuf {

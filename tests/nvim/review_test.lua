@@ -68,14 +68,11 @@ harness.test(
     editor:wait('the cursor', function()
       return editor:lua('return vim.api.nvim_get_current_line()'):find('Lunch is', 1, true)
     end)
+    -- Above it, so that its line is another one now.
+    local path = editor.project .. '/memory/'
+    vim.fn.writefile(vim.split(memory('Breakfast', 'Breakfast is at eight'), '\n'), path .. 'a.md')
     editor:keys('r')
-    editor:lua([[
-    _G.answered = nil
-    require('reverie.client').request('reverie/memory/list', {}, function() _G.answered = true end)
-  ]])
-    editor:wait('an answer', function()
-      return editor:lua('return _G.answered')
-    end)
+    editor:wait_lines('reverie://memory', 'Breakfast is at eight')
     harness.contains(editor:lua('return vim.api.nvim_get_current_line()'), 'Lunch is')
   end
 )
@@ -105,6 +102,27 @@ harness.test(
   end
 )
 
+harness.test('a memory with changes that are not saved is opened as it is', {
+  files = user.TWO,
+  memories = MEMORIES,
+  init = user.INIT,
+}, function(editor)
+  editor:open('a.txt')
+  for _ = 1, 2 do
+    editor:keys(':Reverie memory<CR>')
+    editor:wait('the list', function()
+      return editor:lua('return vim.bo.filetype') == 'reverie-memory'
+    end)
+    editor:keys('gg/Lunch is<CR><CR>')
+    editor:wait('the file', function()
+      return editor:lua('return vim.fn.expand("%:t")') == 'lunch.md'
+    end)
+    editor:keys('Gomine<Esc>')
+  end
+  harness.equal(editor:lua('return _G.told'), {})
+  harness.equal(vim.list_slice(editor:lines('lunch.md'), 7), { 'Lunch is at noon.', 'mine', 'mine' })
+end)
+
 harness.test('memories are searched and linted', {
   files = user.TWO,
   memories = {
@@ -128,6 +146,23 @@ harness.test('memories are searched and linted', {
   harness.contains(vim.inspect(editor:lua('return vim.fn.getqflist()')), 'gone.md')
   -- Without the folder, which is long and always the same.
   editor:wait_screen('\nMEMORY.md|1| ')
+end)
+
+harness.test('versions of a memory that the grammar of Markdown cannot take are shown plain', {
+  files = user.TWO,
+  init = user.INIT,
+}, function(editor)
+  editor:lua("require('reverie.review').texts('deep.md', ('> '):rep(500) .. 'deep', '# A title')")
+  harness.equal(
+    editor:lua([[
+      local kinds = {}
+      for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+        table.insert(kinds, vim.bo[vim.api.nvim_win_get_buf(window)].filetype)
+      end
+      return kinds
+    ]]),
+    { 'reverie', 'markdown' }
+  )
 end)
 
 ---@param editor harness.Editor
@@ -183,6 +218,21 @@ harness.test(
       return editor:on_disk('a.txt'):find('ONE', 1, true) and editor:on_disk('a.txt'):find('nine', 1, true)
     end)
     harness.equal(editor:lua('return tostring(vim.wo.diff)'), 'false', 'no diff is left on')
+  end
+)
+
+harness.test(
+  'a file with changes that are not saved is reviewed as it is',
+  { files = user.TWO, settings = user.ACCEPT, init = user.INIT },
+  function(editor)
+    two_hunks(editor)
+    editor:keys('5Gcwmine<Esc>:Reverie review<CR>')
+    editor:wait('the review', function()
+      return editor:lua('return vim.wo.diff and #vim.api.nvim_tabpage_list_wins(0) == 2')
+    end)
+    harness.equal(editor:lua('return vim.fn.expand("%:t")'), 'a.txt')
+    harness.equal(editor:lines('a.txt')[5], 'mine')
+    harness.lacks(table.concat(editor:lua('return _G.told'), '\n'), 'cannot be opened')
   end
 )
 

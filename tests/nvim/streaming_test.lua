@@ -275,6 +275,9 @@ harness.test('a server that ends takes no key from somebody who types in a file'
   editor.model:open('half')
   editor.model:take_problems()
   editor:server(first)
+  editor:wait('the server', function()
+    return editor:lua('return require("reverie.client").state') == 'running'
+  end)
   editor:type('and mine')
   editor:wait_lines('a.txt', 'mine and mine')
   harness.lacks(editor.screen:text(), 'Press ENTER')

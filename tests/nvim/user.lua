@@ -68,7 +68,7 @@ function M.wait_windows(editor, wanted)
   local there = pcall(editor.wait, editor, 'the windows', function()
     seen = M.windows(editor)
     return vim.deep_equal(seen, wanted)
-  end, 5000)
+  end)
   if not there then
     harness.equal(seen, wanted)
   end

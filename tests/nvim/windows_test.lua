@@ -155,7 +155,7 @@ harness.test(
     editor.rpc:send('nvim_input', ':q<CR>')
     editor:wait('the end of Neovim', function()
       return editor.process.code ~= nil
-    end, 5000)
+    end)
   end
 )
 
@@ -411,7 +411,7 @@ harness.test("the user's own winbar and statusline stay in the user's windows", 
   editor:wait('both winbars', function()
     local text = editor.screen:text()
     return text:find('MINE [^\n]*b%.txt') and text:find('MINE [^\n]*a%.txt')
-  end, 5000)
+  end)
   editor:wait_screen('OWN ')
   editor:wait_screen('OWN reverie://prompt')
 end)

@@ -23,6 +23,7 @@ local MOST_PREVIEW_LINES = 2000
 ---@field window? integer
 ---@field buffer? integer
 ---@field at? integer When it was shown.
+---@field typed_in? integer The window in which the user was in Insert mode when it took the focus.
 ---@field is_wanted? boolean The user has just asked for it.
 ---@field may_be_left? boolean Nobody waits for an answer: who leaves it has given one.
 
@@ -31,6 +32,18 @@ local MOST_PREVIEW_LINES = 2000
 local waiting = {}
 local show ---@type fun()
 
+--- The user is in Insert mode again where a question has interrupted them, once the last is answered.
+---@param window? integer
+local function type_on(window)
+  local here = vim.api.nvim_get_current_win()
+  local next_ask = waiting[1]
+  if window and next_ask and next_ask.window == here then
+    next_ask.typed_in = window
+  elseif window == here then
+    vim.cmd.startinsert()
+  end
+end
+
 ---@param ask reverie.Ask
 ---@param answer any
 local function settle(ask, answer)
@@ -38,6 +51,7 @@ local function settle(ask, answer)
     if one == ask then
       table.remove(waiting, at)
       local buffer = ask.buffer
+      local typed_in = ask.window == vim.api.nvim_get_current_win() and ask.typed_in or nil
       ask.window, ask.buffer = nil, nil
       if buffer and vim.api.nvim_buf_is_valid(buffer) then
         vim.api.nvim_buf_delete(buffer, { force = true })
@@ -47,6 +61,7 @@ local function settle(ask, answer)
       end
       require('reverie.chat').refresh_bars()
       show()
+      type_on(typed_in)
       return
     end
   end
@@ -156,6 +171,7 @@ show = function()
   local takes_focus = ask.is_wanted or may_take_focus()
   ask.is_wanted = nil
   if takes_focus then
+    ask.typed_in = vim.api.nvim_get_mode().mode == 'i' and vim.api.nvim_get_current_win() or nil
     vim.cmd.stopinsert()
   end
   ask.window = vim.api.nvim_open_win(ask.buffer, takes_focus, {
@@ -283,7 +299,11 @@ local function put(question)
       })
     end
     waiting[#waiting + 1] = ask
-    show()
+    local shown, problem = pcall(show)
+    if not shown then
+      -- It waits all the same, and can be opened.
+      vim.lsp.log.error('reverie: a question could not be shown', problem)
+    end
   end)
 end
 

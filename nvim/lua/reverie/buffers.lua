@@ -11,6 +11,9 @@ local MOST = 1000
 --- A language server that has not answered by then is left out.
 local SYMBOLS_LIMIT_MS = 5000
 
+---@type reverie.Range
+local NOWHERE = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } }
+
 --- The loaded buffer of a file: of just this one, which `bufnr()` does not promise.
 ---@param path string
 ---@return integer?
@@ -37,6 +40,15 @@ local function is_clean(buffer)
   return not vim.bo[buffer].modified or clean[buffer] == vim.b[buffer].changedtick
 end
 
+--- Ends the step of undo that somebody in Insert mode is still making. An edit that joined it would go with it, and Neovim
+--- would take lines that nobody touched along.
+---@param buffers table<integer, boolean>
+local function end_undo_step(buffers)
+  for buffer in pairs(buffers) do
+    vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
+  end
+end
+
 --- Applies an edit, if every text in it is still the one that the edit was made for. Neovim's own handler looks at the
 --- first only, and says that it was applied when it was not.
 ---@param params {label?: string, edit: table}
@@ -59,12 +71,85 @@ function M.apply(params, client_id)
       edited[buffer] = is_clean(buffer)
     end
   end
+  end_undo_step(edited)
   local done, problem =
     pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding --[[@as any]])
+  end_undo_step(edited)
   for buffer, was_clean in pairs(edited) do
     clean[buffer] = was_clean and vim.b[buffer].changedtick or nil
   end
   return { applied = done, failureReason = not done and tostring(problem) or nil }
+end
+
+---@param buffer integer
+local function ask_about(buffer)
+  local path = vim.api.nvim_buf_get_name(buffer)
+  -- Either may be gone when the answer comes.
+  ---@param action fun()
+  local function if_there(action)
+    return function()
+      if M.find(path) == buffer and vim.fn.filereadable(path) == 1 then
+        action()
+      else
+        tell.warn(('%s is gone.'):format(vim.fs.basename(path)))
+      end
+    end
+  end
+  local function load()
+    vim.api.nvim_buf_call(buffer, function()
+      vim.cmd('silent edit!')
+    end)
+  end
+  local function show()
+    require('reverie.review').beside(buffer, vim.fn.readfile(path), 'on disk')
+  end
+  require('reverie.asks').choose({
+    title = config.shorten(path),
+    lines = { ' It was changed on disk, and has changes that are not saved.' },
+    choices = {
+      { label = 'Keep my text', choose = function() end },
+      { label = 'Load the file from disk', choose = if_there(load) },
+      { label = 'Show both', choose = if_there(show) },
+    },
+  })
+end
+
+--- Reads again what changed on disk where the buffer has no changes of its own; about the others the user is asked.
+---@param buffers integer[]
+---@return boolean # whether there are others
+local function check(buffers)
+  local asked = {}
+  local autocmd = vim.api.nvim_create_autocmd('FileChangedShell', {
+    desc = 'Reverie asks about buffers with unsaved changes instead of stopping everything',
+    callback = function(event)
+      if vim.v.fcs_reason == 'conflict' then
+        vim.v.fcs_choice = ''
+        asked[#asked + 1] = event.buf
+      elseif vim.v.fcs_reason == 'deleted' then
+        vim.v.fcs_choice = ''
+      else
+        vim.v.fcs_choice = 'reload'
+      end
+    end,
+  })
+  for _, buffer in ipairs(buffers) do
+    -- By its number: without one, only what a window shows is looked at.
+    pcall(vim.api.nvim_command, ('silent! checktime %d'):format(buffer))
+  end
+  vim.api.nvim_del_autocmd(autocmd)
+  vim.schedule(function()
+    for _, buffer in ipairs(asked) do
+      if vim.api.nvim_buf_is_loaded(buffer) then
+        ask_about(buffer)
+      end
+    end
+  end)
+  return #asked > 0
+end
+
+--- Of all files that are loaded.
+function M.reread()
+  check(vim.tbl_filter(require('reverie.client').is_file, vim.api.nvim_list_bufs()))
 end
 
 --- Why a buffer could not be written, or nil.
@@ -87,8 +172,12 @@ end
 ---@return reverie.SaveDocumentResult
 function M.save(params)
   local buffer = config.get().save and buffer_of(params.uri)
-  -- The server compares with the file, and may not be able to read it.
-  if not buffer or not clean[buffer] then
+  -- The server compares with the file, and may not be able to read it. And the user may have typed since the edit.
+  if not buffer or not is_clean(buffer) then
+    return { saved = false }
+  end
+  -- Neovim would ask whether to write over what somebody else has written, and take the user's next key for the answer.
+  if check({ buffer }) then
     return { saved = false }
   end
   local problem = write(buffer)
@@ -108,15 +197,17 @@ function M.diagnostics(params)
       return { diagnostics = {} }
     end
   end
+  local place = require('reverie.client').place
   local found = {}
   for _, one in ipairs(vim.diagnostic.get(buffer)) do
-    local name = one.bufnr and vim.api.nvim_buf_get_name(one.bufnr) or ''
-    if name ~= '' and #found < MOST then
+    local at = one.bufnr
+    local name = at and vim.api.nvim_buf_get_name(at) or ''
+    if at and name ~= '' and #found < MOST then
       found[#found + 1] = {
         uri = vim.uri_from_fname(name),
         range = {
-          start = { line = one.lnum, character = one.col },
-          ['end'] = { line = one.end_lnum or one.lnum, character = one.end_col or one.col },
+          start = place(at, one.lnum, one.col),
+          ['end'] = place(at, one.end_lnum or one.lnum, one.end_col or one.col),
         },
         severity = one.severity,
         message = one.message,
@@ -137,86 +228,66 @@ local function collect(found, symbols, uri, container)
     if #found >= MOST then
       return
     end
+    local location = symbol.location or {}
     found[#found + 1] = {
       name = symbol.name,
       kind = symbol.kind,
-      uri = symbol.location and symbol.location.uri or uri,
-      range = symbol.location and symbol.location.range or symbol.range,
+      uri = location.uri or uri,
+      -- Its name rather than all of it; some servers only say in which file it is.
+      range = symbol.selectionRange or symbol.range or location.range or NOWHERE,
       container = container or symbol.containerName,
     }
     collect(found, symbol.children or {}, uri, symbol.name)
   end
 end
 
+--- Asks the other language servers, all at once; what has not been answered in time is left out.
+---@param clients vim.lsp.Client[]
+---@param method string
+---@param params table
+---@param buffer? integer
+---@return table[][]
+local function ask_all(clients, method, params, buffer)
+  local answers, left = {}, #clients
+  return wait.await(function(done)
+    vim.defer_fn(function()
+      done(answers)
+    end, SYMBOLS_LIMIT_MS)
+    local function answered(_, result)
+      answers[#answers + 1] = type(result) == 'table' and result or nil
+      left = left - 1
+      if left == 0 then
+        done(answers)
+      end
+    end
+    for _, client in ipairs(clients) do
+      if not require('reverie.client').send(client, method, params, answered, buffer) then
+        answered()
+      end
+    end
+  end)
+end
+
 ---@param params reverie.EditorSymbolsParams
 ---@return reverie.EditorSymbolsResult
 function M.symbols(params)
-  local buffer = params.uri and buffer_of(params.uri) or vim.api.nvim_get_current_buf()
+  local buffer = params.uri and buffer_of(params.uri)
   local method, arguments = 'workspace/symbol', { query = params.query or '' }
   if params.uri then
     method, arguments = 'textDocument/documentSymbol', { textDocument = { uri = params.uri } }
   end
+  local clients = vim.tbl_filter(function(client)
+    return client.name ~= 'reverie'
+  end, vim.lsp.get_clients({ bufnr = buffer, method = method }))
   local found = {}
-  local answers = wait.await(function(done)
-    vim.defer_fn(function()
-      done({})
-    end, SYMBOLS_LIMIT_MS)
-    vim.lsp.buf_request_all(buffer, method, arguments, done)
-  end)
-  for id, answer in pairs(answers) do
-    local client = vim.lsp.get_client_by_id(id)
-    if client and client.name ~= 'reverie' and type(answer.result) == 'table' then
-      collect(found, answer.result, params.uri)
-    end
+  -- A file that is not loaded is known to none of them.
+  if #clients == 0 or params.uri and not buffer then
+    return { symbols = found }
+  end
+  for _, symbols in ipairs(ask_all(clients, method, arguments, buffer)) do
+    collect(found, symbols, params.uri)
   end
   return { symbols = found }
-end
-
----@param buffer integer
-local function ask_about(buffer)
-  local path = vim.api.nvim_buf_get_name(buffer)
-  local function load()
-    vim.api.nvim_buf_call(buffer, function()
-      vim.cmd('silent edit!')
-    end)
-  end
-  local function show()
-    require('reverie.review').beside(buffer, vim.fn.readfile(path), 'on disk')
-  end
-  require('reverie.asks').choose({
-    title = vim.fn.fnamemodify(path, ':~:.'),
-    lines = { ' It was changed on disk, and has changes that are not saved.' },
-    choices = {
-      { label = 'Keep my text', choose = function() end },
-      { label = 'Load the file from disk', choose = load },
-      { label = 'Show both', choose = show },
-    },
-  })
-end
-
---- Reads again what changed on disk: at once where the buffer has no changes of its own, else the user is asked.
-function M.reread()
-  local asked = {}
-  local autocmd = vim.api.nvim_create_autocmd('FileChangedShell', {
-    desc = 'Reverie asks about buffers with unsaved changes instead of stopping everything',
-    callback = function(event)
-      if vim.v.fcs_reason == 'conflict' then
-        vim.v.fcs_choice = ''
-        asked[#asked + 1] = event.buf
-      elseif vim.v.fcs_reason == 'deleted' then
-        vim.v.fcs_choice = ''
-      else
-        vim.v.fcs_choice = 'reload'
-      end
-    end,
-  })
-  pcall(vim.api.nvim_command, 'silent! checktime')
-  vim.api.nvim_del_autocmd(autocmd)
-  vim.schedule(function()
-    for _, buffer in ipairs(asked) do
-      ask_about(buffer)
-    end
-  end)
 end
 
 return M

@@ -26,7 +26,7 @@ end
 
 ---@param buffer integer
 ---@param change reverie.ReadChangeResult
-local function mark(buffer, change)
+local function draw(buffer, change)
   vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
   local last = vim.api.nvim_buf_line_count(buffer)
   for _, hunk in ipairs(change.hunks) do
@@ -49,25 +49,27 @@ local function mark(buffer, change)
   end
 end
 
-local function mark_all()
-  if not config.get().inline.changes then
-    return
-  end
-  local wanted = {}
-  for _, file in ipairs(M.files) do
-    local buffer = file.state ~= 'deleted' and require('reverie.buffers').find(file.path)
-    if buffer then
-      wanted[buffer] = true
-      M.read(file.path, function(change)
+--- Marks what waits in a buffer, if something does.
+---@param buffer integer
+function M.mark(buffer)
+  local path = vim.api.nvim_buf_get_name(buffer)
+  for _, file in ipairs(config.get().inline.changes and M.files or {}) do
+    if file.path == path and file.state ~= 'deleted' then
+      M.read(path, function(change)
         if vim.api.nvim_buf_is_loaded(buffer) then
-          mark(buffer, change)
+          draw(buffer, change)
         end
       end)
+      return
     end
   end
+  vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+end
+
+local function mark_all()
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(buffer) and not wanted[buffer] then
-      vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+    if vim.api.nvim_buf_is_loaded(buffer) then
+      M.mark(buffer)
     end
   end
 end

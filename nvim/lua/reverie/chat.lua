@@ -18,22 +18,22 @@ local view
 local is_flushing = false
 --- Counts what was opened, so that only the last of them is shown.
 local opened = 0
---- The session that is being opened, and whether a turn of it has ended meanwhile.
----@type {session: string, has_ended: boolean}?
+--- The session that is being opened, whether a turn of it has ended meanwhile, and what waits until it is open.
+---@type {session: string, has_ended: boolean, waiting: fun()[]}?
 local opening
 --- The turn that ran when its session was opened: what it had said by then is not shown until it ends.
 ---@type string?
 local half_shown
---- The server ended while it answered.
-local was_interrupted = false
+--- The server ended while it answered; before it had taken what was sent.
+local was_interrupted, was_given_back = false, false
 --- What was chosen before there is a session.
 ---@type {model?: string, mode?: string}
 local chosen = {}
 --- What the statusline was last told.
 local in_statusline = ''
---- Prompts that wait for the session to be made.
----@type (fun(problem?: string))[]?
-local beginning
+--- Prompts that wait for the session of their conversation to be made.
+---@type table<reverie.Conversation, (fun(problem?: string))[]>
+local beginning = {}
 
 ---@return reverie.Conversation
 function M.current()
@@ -79,10 +79,10 @@ function M.changed()
         vim.lsp.log.error('reverie: the chat could not be drawn', problem)
         present:draw(true)
       end
-      M.refresh_bars()
     else
       shown:take_changes()
     end
+    M.refresh_bars()
   end, FRAME_MS)
 end
 
@@ -186,23 +186,17 @@ function M.open()
   end)
 end
 
+---@param conversation reverie.Conversation
 ---@param callback fun(problem?: string)
-local function with_session(callback)
-  if shown.session then
-    return callback()
-  end
-  if beginning then
-    table.insert(beginning, callback)
-    return
-  end
-  beginning = { callback }
-  local mine = opened
+local function begin(conversation, callback)
+  beginning[conversation] = { callback }
   client.request('reverie/session/new', chosen, function(problem, result)
-    local callbacks = beginning or {}
-    beginning = nil
-    if result and mine == opened then
-      shown.session, shown.model, shown.mode = result.sessionId, result.model, result.mode or shown.mode
-      chosen = {}
+    local callbacks = beginning[conversation]
+    beginning[conversation] = nil
+    if result then
+      conversation.session, conversation.model = result.sessionId, result.model
+      conversation.mode = result.mode or conversation.mode
+      chosen = conversation == shown and {} or chosen
     end
     for _, one in ipairs(callbacks) do
       one(problem)
@@ -211,16 +205,31 @@ local function with_session(callback)
   end)
 end
 
+--- Calls back when the server runs and has the session of the conversation open.
+---@param conversation reverie.Conversation
+---@param callback fun(problem?: string)
+local function with_session(conversation, callback)
+  client.start(function(problem)
+    if problem then
+      callback(problem)
+    elseif opening and opening.session == conversation.session then
+      table.insert(opening.waiting, callback)
+    elseif conversation.session then
+      callback()
+    elseif beginning[conversation] then
+      table.insert(beginning[conversation], callback)
+    else
+      begin(conversation, callback)
+    end
+  end)
+end
+
 ---@return reverie.EditorState?
 local function editor_state()
-  for _, window in ipairs({ vim.api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }) do
-    if window ~= 0 and vim.api.nvim_win_is_valid(window) then
-      local buffer = vim.api.nvim_win_get_buf(window)
-      local name = vim.api.nvim_buf_get_name(buffer)
-      if vim.bo[buffer].buftype == '' and name ~= '' then
-        return { activeUri = vim.uri_from_fname(name) }
-      end
-    end
+  local window = require('reverie.chat.window').of_file()
+  if window then
+    local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(window))
+    return { activeUri = vim.uri_from_fname(name) }
   end
 end
 
@@ -228,7 +237,8 @@ end
 ---@param text string
 ---@param parts? reverie.PromptPart[] What goes with it.
 ---@param names? string[] Of these.
-function M.prompt(text, parts, names)
+---@param selection? fun(): reverie.Range In the file that the user works in.
+function M.prompt(text, parts, names, selection)
   local mentioned, mentioned_names = require('reverie.chat.prompt').mentions(text)
   local prompt = vim.list_extend({ { type = 'text', text = text } }, vim.list_extend(mentioned, parts or {}))
   local conversation = shown
@@ -240,20 +250,27 @@ function M.prompt(text, parts, names)
     end
   end
   local function refused(problem)
-    conversation:remove(block)
+    -- Where the server has ended it was given back already.
+    if not conversation:remove(block) then
+      return
+    end
+    require('reverie.chat.prompt').give_back(text)
     if conversation == shown then
       M.notice('error', problem)
-      local box = require('reverie.chat.prompt')
-      if box.text() == '' then
-        box.set(text)
-      end
+    else
+      tell.error(problem)
     end
   end
   M.changed()
   local editor = editor_state()
-  with_session(function(problem)
+  with_session(conversation, function(problem)
     if problem then
       return refused(problem)
+    elseif not vim.list_contains(conversation.blocks, block) then
+      return
+    end
+    if editor and selection then
+      editor.selection = selection()
     end
     local params = { sessionId = conversation.session, prompt = prompt, editor = editor }
     client.request('reverie/session/prompt', params, function(failure, result)
@@ -295,11 +312,12 @@ local function load_earlier(conversation, known, uuid, left)
   if not uuid or left == 0 then
     return
   end
+  local mine = opened
   client.request(
     'reverie/session/earlier',
     { sessionId = conversation.session, messageUuid = uuid },
     function(_, result)
-      if not result or conversation ~= shown then
+      if not result or mine ~= opened then
         return
       end
       local fresh = vim.tbl_filter(function(message)
@@ -321,12 +339,21 @@ end
 function M.resume(session, callback)
   opened = opened + 1
   local mine = opened
-  local present = { session = session, has_ended = false }
+  local present = { session = session, has_ended = false, waiting = {} }
+  -- What waits for the one before, if that is the same, waits for this one.
+  if opening and opening.session == session then
+    present.waiting, opening.waiting = opening.waiting, {}
+  end
   opening = present
   client.request('reverie/session/resume', { sessionId = session }, function(problem, result, code)
     if opening == present then
       opening = nil
     end
+    vim.schedule(function()
+      for _, one in ipairs(present.waiting) do
+        one()
+      end
+    end)
     -- Somebody may have gone on to another meanwhile.
     if mine ~= opened then
       return
@@ -339,7 +366,7 @@ function M.resume(session, callback)
       end
       return
     end
-    local conversation = conversations.new()
+    local conversation = shown.session == session and shown or conversations.new()
     conversation:resumed(result)
     show(conversation)
     half_shown = result.runningTurnId
@@ -398,40 +425,74 @@ function M.remembered(params)
   M.changed()
 end
 
+--- What was not said is in the box again.
+local function give_back()
+  local unsaid = shown:interrupted()
+  if #unsaid > 0 then
+    was_given_back = true
+    require('reverie.chat.prompt').give_back(table.concat(unsaid, '\n'))
+  end
+end
+
+local function tell_given_back()
+  if was_given_back then
+    M.notice('warning', 'The server had not taken what you sent last. It is in the box again.')
+  end
+end
+
+---@param state reverie.ServerState
+---@param reason? string
+local function server_ended(state, reason)
+  was_interrupted = was_interrupted or shown.turn ~= nil
+  give_back()
+  require('reverie.asks').withdraw()
+  require('reverie.dream').forget()
+  if state == 'restarting' then
+    M.notice('warning', ('The server has ended (%s) and is started again.'):format(reason))
+  elseif state == 'failed' then
+    M.notice('error', reason or '')
+  end
+  if state ~= 'failed' then
+    tell_given_back()
+  end
+end
+
+--- Shows the conversation as the server has it, and says what was lost.
+---@param session string
+local function reopen(session)
+  M.resume(session, function(problem, code)
+    if problem and client.state ~= 'running' then
+      -- It has ended again: this is told when it runs.
+      return
+    elseif problem and code == UNKNOWN_SESSION then
+      M.new()
+    end
+    if problem then
+      M.notice('warning', ('The conversation could not be opened again: %s.'):format(problem))
+    elseif was_interrupted then
+      M.notice(
+        'warning',
+        'The server ended in the middle of a turn. What was said since is lost; send a message to go on.'
+      )
+    end
+    tell_given_back()
+    was_interrupted, was_given_back = false, false
+  end)
+end
+
 --- The server has ended, or runs again.
 ---@param state reverie.ServerState
 ---@param reason? string
 function M.server_changed(state, reason)
   if state == 'restarting' or state == 'failed' or state == 'stopped' then
-    was_interrupted = was_interrupted or shown.turn ~= nil
-    shown:interrupted()
-    require('reverie.asks').withdraw()
-    require('reverie.dream').forget()
-    if state == 'restarting' then
-      M.notice('warning', ('The server has ended (%s) and is started again.'):format(reason))
-    elseif state == 'failed' then
-      M.notice('error', reason or '')
-    end
-  end
-  if state == 'running' then
+    server_ended(state, reason)
+  elseif state == 'running' then
     require('reverie.chat.prompt').load_commands()
-  end
-  if state == 'running' and shown.session then
-    local lost = was_interrupted
-    M.resume(shown.session, function(problem, code)
-      if problem and code == UNKNOWN_SESSION then
-        M.new()
-      end
-      if problem then
-        M.notice('warning', ('The conversation could not be opened again: %s.'):format(problem))
-      elseif lost then
-        M.notice(
-          'warning',
-          'The server ended in the middle of a turn. What was said since is lost; send a message to go on.'
-        )
-      end
-    end)
-    was_interrupted = false
+    if shown.session then
+      reopen(shown.session)
+    else
+      was_given_back = false
+    end
   end
   M.changed()
 end

@@ -49,13 +49,18 @@ local ends = {}
 --- Counts the stops, so that what was under way before one knows that it is over.
 local run = 0
 local is_watching_buffers = false
---- The last one, in words.
-local how_ended = ''
+--- The last one, in words, and whether it ended as one does that was told to.
+local how_ended, has_ended_well = '', false
 --- What to do when one that was told to end has ended.
 ---@type table<integer, fun()>
 local ending = {}
---- One that was told to end and has not by then is killed.
-local END_LIMIT_MS = 2000
+--- One that was told to end first finishes what it has begun to remember, within a minute. One that has not ended by then
+--- is killed, and who waits for it is told soon.
+local END_LIMIT_MS, END_TOLD_MS = 65000, 1500
+--- Those who wait for an answer of the server that runs.
+---@type table<fun(err?: table, result?: any), true>
+local unanswered = {}
+local ENDED = 'the server has ended'
 
 ---@param state reverie.ServerState
 ---@param reason? string
@@ -74,6 +79,22 @@ local function settle(problem)
   end
 end
 
+--- No answer will come any more.
+local function abandon()
+  for _, answered in ipairs(vim.tbl_keys(unanswered)) do
+    answered({ message = ENDED })
+  end
+end
+
+--- It does not run, and is not to run.
+local function rest()
+  client_id = nil
+  config.unpin_root()
+  enter('stopped')
+  settle('the server was stopped')
+  abandon()
+end
+
 ---@param reason string
 local function fail(reason)
   enter('failed', reason)
@@ -86,7 +107,9 @@ function M.get()
 end
 
 --- Whether the server should know what is in this buffer: a file, whether it is on disk yet or not.
-local function is_file(buffer)
+---@param buffer integer
+---@return boolean
+function M.is_file(buffer)
   return vim.api.nvim_buf_is_loaded(buffer)
     and vim.bo[buffer].buftype == ''
     and vim.api.nvim_buf_get_name(buffer) ~= ''
@@ -94,9 +117,10 @@ local function is_file(buffer)
 end
 
 local function attach(buffer)
-  if client_id and M.state == 'running' and is_file(buffer) then
+  if client_id and M.state == 'running' and M.is_file(buffer) then
     vim.lsp.buf_attach_client(buffer, client_id)
     require('reverie.inline').refresh(buffer)
+    require('reverie.changes').mark(buffer)
   end
 end
 
@@ -109,11 +133,21 @@ local function attach_all()
     return
   end
   is_watching_buffers = true
+  local group = vim.api.nvim_create_augroup('reverie.client', {})
   vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, {
-    group = vim.api.nvim_create_augroup('reverie.client', {}),
+    group = group,
     desc = 'Reverie sees what is in the buffers',
     callback = function(event)
       attach(event.buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWritePost', {
+    group = group,
+    desc = 'Reverie sees a buffer that has got its name by being written',
+    callback = function(event)
+      if client_id and not vim.lsp.buf_is_attached(event.buf, client_id) then
+        attach(event.buf)
+      end
     end,
   })
 end
@@ -177,9 +211,18 @@ local function exited(_, _, id)
     return
   end
   client_id = nil
-  local how = how_ended
+  local how, mine = how_ended, run
+  -- Somebody else may have told it to: `vim.lsp.enable('reverie', false)` does.
+  local was_told = has_ended_well and M.state == 'running'
   vim.schedule(function()
+    if mine ~= run then
+      return
+    end
+    if was_told then
+      return rest()
+    end
     ended_unasked(how)
+    abandon()
   end)
 end
 
@@ -196,6 +239,8 @@ local function run_server(dispatchers)
   local quiet = vim.tbl_extend('force', dispatchers, {
     on_exit = function(code, signal)
       how_ended = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
+      -- 15 is how Neovim ends one that takes too long.
+      has_ended_well = signal == 15 or signal == 0 and code == 0
       on_exit(0, 0)
     end,
   })
@@ -217,7 +262,7 @@ end
 ---@return vim.lsp.ClientConfig
 function M.config()
   local options = config.get()
-  local root = config.pin_root()
+  local patience = options.exit_timeout > 0 and options.exit_timeout or false
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   -- Edits then come with the version they were made for, and `buffers.apply` looks at it.
   local ours = {
@@ -253,13 +298,17 @@ function M.config()
   return {
     name = 'reverie',
     cmd = run_server,
-    root_dir = root,
-    workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
+    -- Not the folder itself: Neovim keeps this table, and the next server may be for another folder.
+    root_dir = function(_, use)
+      use(config.pin_root())
+    end --[[@as any]],
     settings = { reverie = options.settings },
     capabilities = capabilities,
     handlers = require('reverie.handlers'),
     -- What is typed is told at once, so that no edit is made for a text that is gone.
-    flags = { debounce_text_changes = 0 } --[[@as any]],
+    -- Who quits gives the server a moment to remember what was said last.
+    flags = { debounce_text_changes = 0, exit_timeout = patience } --[[@as any]],
+    exit_timeout = patience --[[@as any]],
     on_init = initialized,
     on_exit = exited,
   }
@@ -272,14 +321,18 @@ launch = function()
     return
   end
   enter('starting')
+  -- With what the user has put over it by `vim.lsp.config('reverie', …)`.
+  ---@diagnostic disable-next-line: undefined-field
+  local settings = IS_NEW_API and vim.lsp.config.reverie or M.config()
+  if type(settings.root_dir) == 'function' then
+    settings = vim.tbl_extend('force', settings, { root_dir = config.pin_root() })
+  end
   local id
   if IS_NEW_API then
-    -- With what the user has put over it by `vim.lsp.config('reverie', …)`.
-    ---@diagnostic disable-next-line: undefined-field
-    id = vim.lsp.start(vim.lsp.config.reverie or M.config(), { attach = false })
+    id = vim.lsp.start(settings, { attach = false })
   else
     ---@diagnostic disable-next-line: deprecated
-    id = vim.lsp.start_client(M.config())
+    id = vim.lsp.start_client(settings)
   end
   if not id then
     fail(('%s could not be started. %s'):format(path, server.advice))
@@ -301,13 +354,12 @@ function M.start(callback)
 end
 
 ---@param client vim.lsp.Client
----@param force boolean
-local function stop(client, force)
+local function stop(client)
   if IS_NEW_API then
-    client:stop(force)
+    client:stop(false)
   else
     ---@diagnostic disable-next-line: param-type-mismatch
-    client.stop(force)
+    client.stop(false)
   end
 end
 
@@ -316,32 +368,79 @@ end
 function M.stop(callback)
   run = run + 1
   local client = M.get()
-  client_id = nil
-  enter('stopped')
-  settle('the server was stopped')
+  rest()
   if not client then
     return callback and callback()
   end
   local id = client.id
   ending[id] = callback or function() end
-  stop(client, false)
+  stop(client)
+  vim.defer_fn(function()
+    if ending[id] and callback then
+      tell.info('the server finishes what it is at. `:Reverie restart` again does not wait for it.')
+    end
+  end, END_TOLD_MS)
   vim.defer_fn(function()
     local late = ending[id] and vim.lsp.get_client_by_id(id)
     if late then
-      stop(late, true)
+      late.rpc.terminate()
     end
   end, END_LIMIT_MS)
 end
 
+local function start_anew()
+  M.start(function(problem)
+    if not problem then
+      tell.info('the server was started anew.')
+    end
+  end)
+end
+
+--- Who asks twice does not wait.
 function M.restart()
   ends = {}
-  M.stop(function()
-    M.start(function(problem)
-      if not problem then
-        tell.info('the server was started anew.')
-      end
-    end)
-  end)
+  local id = next(ending)
+  local late = id and vim.lsp.get_client_by_id(id)
+  if id and late then
+    ending[id] = start_anew
+    -- Not by `stop`: Neovim 0.11 does nothing where that was called before.
+    late.rpc.terminate()
+  else
+    M.stop(start_anew)
+  end
+end
+
+--- A request to any server.
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param callback fun(err?: table, result?: any)
+---@param buffer? integer
+---@return boolean # whether it was sent
+function M.send(client, method, params, callback, buffer)
+  if IS_NEW_API then
+    return (client:request(method, params, callback, buffer))
+  end
+  ---@diagnostic disable-next-line: param-type-mismatch
+  return (client.request(method, params, callback, buffer))
+end
+
+--- A place in a buffer as the server counts.
+---@param buffer integer
+---@param line integer From 0.
+---@param byte integer From 0.
+---@param is_behind? boolean Whether the place behind the letter that begins there is meant.
+---@return reverie.Position
+function M.place(buffer, line, byte, is_behind)
+  local text = vim.api.nvim_buf_is_loaded(buffer)
+    and vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1]
+  if not text then
+    return { line = line, character = byte }
+  end
+  byte = is_behind and byte + #vim.fn.strcharpart(text:sub(byte + 1), 0, 1) or byte
+  local client = M.get()
+  local units = client and client.offset_encoding or 'utf-16'
+  return { line = line, character = require('reverie.encoding').column(text, byte, units) }
 end
 
 --- Starts the server where that is needed.
@@ -356,21 +455,20 @@ function M.request(method, params, callback)
     local client = assert(M.get())
     -- An empty table would be sent as a list.
     params = next(params) and params or vim.empty_dict()
-    local function answered(err, result)
+    local answered ---@type fun(err?: table, result?: any)
+    answered = function(err, result)
+      if not unanswered[answered] then
+        return
+      end
+      unanswered[answered] = nil
       if err then
         return callback(err.message or vim.inspect(err), nil, err.code)
       end
       callback(nil, result)
     end
-    local sent
-    if IS_NEW_API then
-      sent = client:request(method, params, answered)
-    else
-      ---@diagnostic disable-next-line: param-type-mismatch
-      sent = client.request(method, params, answered)
-    end
-    if not sent then
-      callback('the server does not run. Try again in a moment.')
+    unanswered[answered] = true
+    if not M.send(client, method, params, answered) then
+      answered({ message = 'the server does not run. Try again in a moment.' })
     end
   end)
 end
@@ -382,8 +480,8 @@ end
 function M.ask(method, params, callback)
   M.request(method, params, function(problem, result)
     if problem then
-      -- Of a server that cannot be started it was told already.
-      if problem ~= M.reason then
+      -- Of a server that has ended, or cannot be started, it was told already.
+      if problem ~= M.reason and problem ~= ENDED then
         tell.error(problem)
       end
     elseif callback then

@@ -14,6 +14,29 @@ local function fixed(words)
   end
 end
 
+--- Who completes has no time for more.
+local COMPLETION_LIMIT_MS = 1000
+
+--- What the server says to it, as words to complete; none while it does not run.
+---@param method string
+---@param words_of fun(result: any): string[]
+local function told(method, words_of)
+  return function()
+    local client = require('reverie.client')
+    if client.state ~= 'running' then
+      return {}
+    end
+    local words ---@type string[]?
+    client.request(method, {}, function(_, result)
+      words = result and words_of(result) or {}
+    end)
+    vim.wait(COMPLETION_LIMIT_MS, function()
+      return words ~= nil
+    end, 5)
+    return words or {}
+  end
+end
+
 local MODES = { 'default', 'acceptEdits', 'plan' }
 
 --- A range of the current buffer as something to mention.
@@ -34,20 +57,41 @@ local function range_of(call)
       ['end'] = { line = call.line2, character = 0 },
     },
   }
-  local shown = vim.fn.fnamemodify(name, ':~:.')
+  local shown = require('reverie.config').shorten(name)
   return { mention }, { ('%s:%d-%d'):format(shown, call.line1, call.line2) }
+end
+
+--- What of the lines of a range was selected, where that is not all of them.
+---@param call {range: integer, line1: integer, line2: integer}
+---@return (fun(): reverie.Range)? # for when the server runs, and says how it counts
+local function selection_of(call)
+  local first, last = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  local is_selected = call.range == 2 and call.line1 == first[2] and call.line2 == last[2]
+  if not is_selected or vim.fn.visualmode() ~= 'v' or vim.bo.buftype ~= '' then
+    return
+  end
+  local place = require('reverie.client').place
+  local buffer = vim.api.nvim_get_current_buf()
+  return function()
+    return {
+      start = place(buffer, first[2] - 1, first[3] - 1),
+      -- Behind the letter that the cursor was on.
+      ['end'] = place(buffer, last[2] - 1, last[3] - 1, true),
+    }
+  end
 end
 
 ---@param question string
 ---@param call table
 local function ask(question, call)
   local parts, names = range_of(call)
+  local selection = selection_of(call)
   local function put(text)
     if text and vim.trim(text) ~= '' then
       local chat = require('reverie.chat')
       local here = vim.api.nvim_get_current_win()
       chat.open()
-      chat.prompt(text, parts, names)
+      chat.prompt(text, parts, names, selection)
       if vim.api.nvim_win_is_valid(here) then
         vim.api.nvim_set_current_win(here)
       end
@@ -179,6 +223,11 @@ M.table = {
     run = function(rest)
       require('reverie.sessions').resume(rest)
     end,
+    complete = told('reverie/session/list', function(result)
+      return vim.tbl_map(function(session)
+        return session.sessionId
+      end, result.sessions)
+    end),
   },
   sessions = {
     run = by_word({
@@ -195,11 +244,11 @@ M.table = {
   },
   review = {
     run = function(rest)
-      require('reverie.review').start(rest ~= '' and vim.fn.fnamemodify(rest, ':p') or nil)
+      require('reverie.review').start(rest ~= '' and require('reverie.config').whole(rest) or nil)
     end,
     complete = function()
       return vim.tbl_map(function(file)
-        return vim.fn.fnamemodify(file.path, ':~:.')
+        return require('reverie.config').shorten(file.path)
       end, require('reverie.changes').files)
     end,
   },
@@ -277,7 +326,14 @@ M.table = {
       require('reverie.context').tasks()
     end,
   },
-  model = { run = choose_model },
+  model = {
+    run = choose_model,
+    complete = told('reverie/models/list', function(result)
+      return vim.tbl_map(function(model)
+        return model.id
+      end, result.models)
+    end),
+  },
   mode = { run = choose_mode, complete = fixed(MODES) },
   trust = {
     run = function()

@@ -10,6 +10,7 @@ M.version = '0.1.0'
 ---@class reverie.Options
 ---@field server {path: string, args: string[], env: table<string, string>}
 ---@field settings table
+---@field exit_timeout integer
 ---@field root false|string|fun(): string
 ---@field window {position: 'right'|'left'|'bottom'|'top'|'tab', size: number, prompt_height: integer}
 ---@field save boolean
@@ -45,6 +46,10 @@ local function is_positive(value)
   return type(value) == 'number' and value > 0
 end
 
+local function is_count(value)
+  return type(value) == 'number' and value >= 0 and value % 1 == 0
+end
+
 local function is_root(value)
   return value == false or type(value) == 'string' or type(value) == 'function'
 end
@@ -61,6 +66,7 @@ M.options = {
   { name = 'server.args', default = {}, expected = 'a list of arguments', check = vim.islist },
   { name = 'server.env', default = {}, expected = 'a table of variables', check = is('table') },
   { name = 'settings', default = {}, expected = 'a table of settings', check = is('table') },
+  { name = 'exit_timeout', default = 3000, expected = 'a whole number of milliseconds', check = is_count },
   { name = 'root', default = false, expected = 'a folder, a function, or false', check = is_root },
   {
     name = 'window.position',
@@ -74,7 +80,14 @@ M.options = {
     expected = 'a share of the screen (below 1), or columns or lines',
     check = is_positive,
   },
-  { name = 'window.prompt_height', default = 4, expected = 'a number of lines', check = is_positive },
+  {
+    name = 'window.prompt_height',
+    default = 4,
+    expected = 'a whole number of lines',
+    check = function(value)
+      return is_count(value) and value > 0
+    end,
+  },
   { name = 'save', default = true, expected = 'true or false', check = is('boolean') },
   { name = 'notify.memory', default = true, expected = 'true or false', check = is('boolean') },
   { name = 'notify.dream', default = true, expected = 'true or false', check = is('boolean') },
@@ -205,18 +218,21 @@ function M.get()
   return effective
 end
 
---- Once the server runs, that stays its folder, wherever the user goes.
+--- Once the server runs, that stays its folder, wherever the user goes and however often it is started again.
 ---@type string?
 local pinned
 
---- The folder that the server works in: what the option says, else the repository around the current folder, else that.
 ---@return string
 function M.pin_root()
-  pinned = nil
   pinned = M.root()
   return pinned
 end
 
+function M.unpin_root()
+  pinned = nil
+end
+
+--- The folder that the server works in: what the option says, else the repository around the current folder, else that.
 ---@return string
 function M.root()
   if pinned then
@@ -231,6 +247,22 @@ function M.root()
   end
   local here = vim.fn.getcwd()
   return vim.fs.root(here, '.git') or here
+end
+
+--- A path as it is shown: what lies in the folder of the server from there on, wherever the user is.
+---@param path string
+---@return string
+function M.shorten(path)
+  local root = M.root() .. '/'
+  return vim.startswith(path, root) and path:sub(#root + 1) or vim.fn.fnamemodify(path, ':~')
+end
+
+--- The path that is meant by one as it is shown.
+---@param path string
+---@return string
+function M.whole(path)
+  local is_whole = vim.startswith(path, '/') or vim.startswith(path, '~/')
+  return vim.fs.normalize(is_whole and path or vim.fs.joinpath(M.root(), path))
 end
 
 return M

@@ -58,6 +58,21 @@ function M.sendable(message)
   return message
 end
 
+--- How many units of an encoding stand before a byte of a text.
+---@param text string
+---@param byte integer From 0.
+---@param units string As LSP calls it: `utf-8`, `utf-16` or `utf-32`.
+---@return integer
+function M.column(text, byte, units)
+  byte = math.max(0, math.min(byte, #text))
+  if units == 'utf-8' then
+    return byte
+  end
+  local letters = M.utf8(text:sub(1, byte))
+  local bytes = assert(vim.iconv(letters, 'utf-8', units == 'utf-16' and 'utf-16le' or 'ucs-4le'))
+  return math.floor(#bytes / (units == 'utf-16' and 2 or 4))
+end
+
 --- The first letter of a buffer that the encoding of its file does not have, and its line.
 ---@param buffer integer
 ---@return string? letter

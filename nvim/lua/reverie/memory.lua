@@ -354,7 +354,7 @@ function M.list()
     set('g?', function()
       scratch.help('reverie-memory')
     end, 'help')
-    vim.wo.cursorline = true
+    vim.wo[0][0].cursorline = true
     local first = vim.tbl_keys(at_line)
     table.sort(first)
     if first[1] then

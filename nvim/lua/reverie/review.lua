@@ -2,6 +2,7 @@
 --- right. Whatever Neovim does with differences (`]c`, `do`, `dp`) works, and the server sees the result.
 local changes = require('reverie.changes')
 local client = require('reverie.client')
+local config = require('reverie.config')
 local scratch = require('reverie.scratch')
 local tell = require('reverie.tell')
 
@@ -124,7 +125,8 @@ function M.refresh()
     local left = #changes.files > 0 and (' %d more: `:Reverie review`'):format(#changes.files) or ''
     tell.info(('%s is looked through.%s'):format(vim.fs.basename(present.path), left))
     if #vim.api.nvim_list_tabpages() > 1 then
-      vim.cmd('tabclose ' .. vim.api.nvim_tabpage_get_number(present.tab))
+      -- Not if a buffer in it may not be left.
+      pcall(vim.cmd.tabclose, vim.api.nvim_tabpage_get_number(present.tab))
     end
     return
   end
@@ -160,12 +162,7 @@ function M.start(path)
       prompt = 'Look through the changes of',
       kind = 'reverie.changes',
       format_item = function(file)
-        return ('%s  +%d −%d  %s'):format(
-          vim.fn.fnamemodify(file.path, ':~:.'),
-          file.added,
-          file.removed,
-          file.state
-        )
+        return ('%s  +%d −%d  %s'):format(config.shorten(file.path), file.added, file.removed, file.state)
       end,
     }, function(file)
       if file then
@@ -198,10 +195,7 @@ function M.rewind(block)
           return chat.notice('error', problem)
         end
         for _, kept in ipairs(result.kept) do
-          chat.notice(
-            'warning',
-            ('%s was left alone: %s'):format(vim.fn.fnamemodify(kept.path, ':~:.'), kept.reason)
-          )
+          chat.notice('warning', ('%s was left alone: %s'):format(config.shorten(kept.path), kept.reason))
         end
         require('reverie.chat.prompt').set(result.prompt)
         require('reverie.buffers').reread()

@@ -66,7 +66,9 @@ function M.buffer(options)
   vim.bo[buffer].modeline = false
   vim.bo[buffer].undolevels = -1
   M.fill(buffer, options.lines, options.marks)
-  vim.bo[buffer].filetype = options.filetype or 'reverie'
+  local filetype = options.filetype or 'reverie'
+  local is_safe = filetype ~= 'markdown' or require('reverie.chat.highlight').is_safe(options.lines)
+  vim.bo[buffer].filetype = is_safe and filetype or 'reverie'
   if options.is_markdown then
     local highlight = require('reverie.chat.highlight')
     for _, piece in ipairs(highlight.pieces(options.lines, true)) do
@@ -112,9 +114,11 @@ function M.open(options)
   end
   vim.wo.winfixbuf = false
   vim.api.nvim_win_set_buf(0, buffer)
-  vim.wo.wrap, vim.wo.linebreak, vim.wo.breakindent = true, true, true
-  vim.wo.breakindentopt = ('shift:%d'):format(options.indent or 2)
-  vim.wo.foldenable = false
+  -- Of this buffer alone, whatever else the window shows later.
+  local here = vim.wo[0][0]
+  here.wrap, here.linebreak, here.breakindent = true, true, true
+  here.breakindentopt = ('shift:%d'):format(options.indent or 2)
+  here.foldenable = false
   vim.keymap.set('n', 'q', function()
     local this = vim.api.nvim_get_current_win()
     -- Back to where the user was; Neovim itself would choose a neighbour.

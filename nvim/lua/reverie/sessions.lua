@@ -16,24 +16,37 @@ local function describe(session)
   return ('%s  %s%s'):format(at, render.one_line(title), cost)
 end
 
+local OLDER = 'Older ones …'
+
 ---@param prompt string
 ---@param query? string
 ---@param callback fun(session: reverie.SessionSummary)
-local function pick(prompt, query, callback)
-  client.ask('reverie/session/list', { limit = PAGE, query = query ~= '' and query or nil }, function(result)
+---@param cursor? string Where the list goes on.
+local function pick(prompt, query, callback, cursor)
+  query = query ~= '' and query or nil
+  client.ask('reverie/session/list', { limit = PAGE, query = query, cursor = cursor }, function(result)
     if #result.sessions == 0 then
-      tell.info('there are no conversations of this project yet.')
+      tell.info(
+        query and ('no conversation has "%s" in its title.'):format(query)
+          or 'there are no conversations of this project yet.'
+      )
       return
     end
-    vim.ui.select(
-      result.sessions,
-      { prompt = prompt, kind = 'reverie.session', format_item = describe },
-      function(session)
-        if session then
-          callback(session)
-        end
+    local items = result.sessions ---@type any[]
+    items[#items + 1] = result.nextCursor and OLDER
+    vim.ui.select(items, {
+      prompt = prompt,
+      kind = 'reverie.session',
+      format_item = function(session)
+        return session == OLDER and OLDER or describe(session)
+      end,
+    }, function(session)
+      if session == OLDER then
+        pick(prompt, query, callback, result.nextCursor)
+      elseif session then
+        callback(session)
       end
-    )
+    end)
   end)
 end
 

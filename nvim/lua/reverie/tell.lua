@@ -21,15 +21,29 @@ local function in_one_line(words)
   return words .. '…'
 end
 
+--- Whether nobody has put something else in its place. A plug-in may have put a table there that can be called.
+---@param notify any
+---@return boolean
+local function is_neovims(notify)
+  if type(notify) ~= 'function' then
+    return false
+  end
+  local source = assert(debug.getinfo(notify, 'S')).source
+  -- What comes with Neovim has no source in some versions.
+  return source:find('vim/_', 1, true) ~= nil or source:find('?', 1, true) ~= nil
+end
+
 ---@param level 'info'|'warning'|'error'
 ---@param words string
 local function tell(level, words)
   words = 'Reverie: ' .. words:gsub('%z', ' ')
-  local source = assert(debug.getinfo(vim.notify, 'S')).source
-  -- What comes with Neovim has no source in some versions.
-  local is_neovims = source:find('vim/_', 1, true) or source:find('?', 1, true)
   local function show()
-    vim.notify(is_neovims and in_one_line(words) or words, LEVELS[level], { title = 'Reverie' })
+    local text = is_neovims(vim.notify) and in_one_line(words) or words
+    -- Whoever tells something goes on, whatever the user's own way of showing it does.
+    local shown, problem = pcall(vim.notify, text, LEVELS[level], { title = 'Reverie' })
+    if not shown then
+      vim.lsp.log.error('reverie: this could not be told', words, problem)
+    end
   end
   if vim.v.vim_did_enter == 0 then
     -- An error while Neovim starts would hold it up.

@@ -49,7 +49,7 @@ function M.ask()
     else
       lines[#lines + 1] = ' These would run programs or loosen settings:'
       for _, item in ipairs(trust.items) do
-        local path = vim.fn.fnamemodify(item.path, ':~:.')
+        local path = require('reverie.config').shorten(item.path)
         lines[#lines + 1] = ('   %s: %s (%s)'):format(item.kind, render.one_line(item.detail), path)
       end
     end

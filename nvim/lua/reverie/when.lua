@@ -1,15 +1,27 @@
 --- Times, for people.
 local M = {}
 
---- Seconds since 1970 of a time in RFC 3339, which the server writes in UTC.
+--- Days from 1970 to a day of the Gregorian calendar, by counting years from March on: the leap day is their last.
+---@param year integer
+---@param month integer
+---@param day integer
+---@return integer
+local function days_until(year, month, day)
+  if month <= 2 then
+    year, month = year - 1, month + 12
+  end
+  local leap_days = math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+  return 365 * year + leap_days + math.floor((153 * (month - 3) + 2) / 5) + day - 1 - 719468
+end
+
+--- Seconds since 1970 of a time in RFC 3339, which the server writes in UTC. Not by way of local time: there an hour of
+--- each year comes twice.
 ---@param time string
 ---@return integer
 function M.seconds(time)
-  local format = '%Y-%m-%dT%H:%M:%S'
-  local now = os.time()
-  -- As if it was local, and then by how much local differs.
-  local shift = now - vim.fn.strptime(format, tostring(os.date('!' .. format, now)))
-  return vim.fn.strptime(format, time:sub(1, 19)) + shift
+  local pattern = '^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)'
+  local year, month, day, hour, minute, second = unpack(vim.tbl_map(tonumber, { time:match(pattern) }))
+  return days_until(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
 end
 
 ---@param time string

@@ -394,7 +394,7 @@ function Editor:finish(went_well)
   if self.process and not self.process.code then
     -- By keys, since nothing else reaches it in every mode.
     self.rpc:send('nvim_input', '<C-\\><C-n><C-\\><C-n>:qall!<CR>')
-    local ended = vim.wait(5000, function()
+    local ended = vim.wait(wait.limit, function()
       return self.process.code ~= nil
     end, 5)
     -- It is swept up with the others then.

@@ -9,6 +9,7 @@
 ---@field parts? string[] Its words; more may come while it is streaming.
 ---@field streaming? boolean
 ---@field queued? boolean A prompt that waits.
+---@field unheard? boolean A prompt of which the server has not said that it has it.
 ---@field joined? boolean A prompt that went into a turn that ran already.
 ---@field recalled? reverie.MemoryEventFile[]
 ---@field mentions? string[]
@@ -82,14 +83,16 @@ function Conversation:push(block)
 end
 
 ---@param block reverie.Block
+---@return boolean # whether it was there
 function Conversation:remove(block)
   for at = #self.blocks, 1, -1 do
     if self.blocks[at] == block then
       table.remove(self.blocks, at)
       self.changes[#self.changes + 1] = { op = 'remove', at = at }
-      return
+      return true
     end
   end
+  return false
 end
 
 ---@param block reverie.Block
@@ -162,6 +165,7 @@ function Conversation:say(text, mentions)
     parts = { text },
     mentions = mentions,
     queued = self.turn ~= nil,
+    unheard = true,
   })
 end
 
@@ -171,6 +175,7 @@ end
 ---@param queued boolean
 function Conversation:accepted(block, turn, queued)
   block.turn = turn
+  block.unheard = nil
   if not queued then
     self:begin(block)
   end
@@ -413,16 +418,18 @@ function Conversation:undone(files)
 end
 
 --- The server is gone: what ran does not run, and what waited was never said.
+---@return string[] # what was not said
 function Conversation:interrupted()
   self.next_seq = -1
   self:settle()
   self:halt()
-  for _, block in ipairs(self.blocks) do
-    if block.queued then
-      block.queued = false
-      self:touch(block)
-    end
+  local unsaid = vim.tbl_filter(function(block)
+    return block.queued == true or block.unheard == true
+  end, self.blocks)
+  for _, block in ipairs(unsaid) do
+    self:remove(block)
   end
+  return vim.tbl_map(Conversation.text, unsaid)
 end
 
 ---@param messages reverie.SessionMessage[]
@@ -467,8 +474,13 @@ local function from_transcript(messages)
   return blocks
 end
 
+--- What has just been said, and the server has not yet, stays.
 ---@param result reverie.ResumeSessionResult
 function Conversation:resumed(result)
+  local unheard = vim.tbl_filter(function(block)
+    return block.unheard == true
+  end, self.blocks)
+  self.changes, self.next_seq = {}, -1
   self.session = result.sessionId
   self.title = result.title or ''
   self.model = result.model or self.model
@@ -481,6 +493,7 @@ function Conversation:resumed(result)
   if result.todos and #result.todos > 0 then
     table.insert(self.blocks, { kind = 'todo', todos = result.todos })
   end
+  vim.list_extend(self.blocks, unheard)
 end
 
 --- What was said before a compaction, to be shown before all the rest.

@@ -12,7 +12,7 @@ local MOST_BYTES = 20000
 local PIECE_BYTES = 400
 
 --- The grammar of Markdown runs out of memory, and Neovim with it, in lists and quotes that are nested some hundred deep.
-local MOST_MARKERS = 50
+local DEEPEST = 100
 
 --- Whether the grammar can be trusted with it.
 ---@param lines string[]
@@ -20,9 +20,12 @@ local MOST_MARKERS = 50
 function M.is_safe(lines)
   for _, line in ipairs(lines) do
     local markers = line:match('^[%s>*+%-%d.)]*') or ''
-    if #markers > MOST_MARKERS then
+    if #markers > DEEPEST / 2 then
       local _, count = markers:gsub('[>*+.)%-]', '')
-      if count > MOST_MARKERS then
+      local _, spaces = markers:gsub(' ', '')
+      local _, tabs = markers:gsub('\t', '')
+      -- A list in a list is two columns further right at least.
+      if count + (spaces + 4 * tabs) / 2 > DEEPEST then
         return false
       end
     end

@@ -21,10 +21,10 @@ local function place_here()
   if path == '' then
     return
   end
-  local full = vim.startswith(path, '/') and path or vim.fs.joinpath(config.root(), path)
-  local found = vim.uv.fs_stat(vim.fs.normalize(full))
+  local full = config.whole(path)
+  local found = vim.uv.fs_stat(full)
   if found and found.type == 'file' then
-    return vim.fs.normalize(full), tonumber(line) --[[@as integer?]]
+    return full, tonumber(line) --[[@as integer?]]
   end
 end
 

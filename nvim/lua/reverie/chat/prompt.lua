@@ -22,6 +22,16 @@ function M.set(text)
   M.changed()
 end
 
+--- Puts words back that were sent and not taken, above what has been typed since.
+---@param text string
+function M.give_back(text)
+  if M.text() == '' then
+    return M.set(text)
+  end
+  vim.api.nvim_buf_set_lines(M.buffer(), 0, 0, false, vim.split(text, '\n', { plain = true }))
+  M.changed()
+end
+
 function M.clear()
   M.set('')
 end
@@ -70,17 +80,29 @@ local function send()
   end
 end
 
+--- In a mention a space of a name has a backslash before it. These are no spaces to a pattern, and as long.
+---@param text string
+local function with_names_whole(text)
+  return (text:gsub('\\ ', '\1\1'))
+end
+
+---@param word string
+local function name_of(word)
+  return (with_names_whole(word):gsub('\1\1', ' '))
+end
+
 --- `@path`, `@path:10` and `@path:10-20` in a text, of files that are there.
 ---@param text string
 ---@return reverie.PromptPart.mention[]
 ---@return string[] names
 function M.mentions(text)
   local parts, names, seen = {}, {}, {}
-  for word in (' ' .. text):gmatch('%s@(%S+)') do
+  for word in (' ' .. with_names_whole(text)):gmatch('%s@(%S+)') do
+    word = name_of(word)
     word = word:gsub('[.,;:!?)]+$', '')
     local path, from, to = word:match('^(.-):(%d+)%-?(%d*)$')
     path = path or word
-    local full = vim.fs.normalize(vim.startswith(path, '/') and path or vim.fs.joinpath(config.root(), path))
+    local full = config.whole(path)
     if not seen[word] and vim.uv.fs_stat(full) then
       seen[word] = true
       names[#names + 1] = word
@@ -98,13 +120,18 @@ function M.mentions(text)
   return parts, names
 end
 
+--- What stands in the line of the cursor, before it.
+local function before_cursor()
+  return with_names_whole(vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2]))
+end
+
 --- For 'completefunc': commands at the beginning, files behind an `@`.
 ---@param find_start integer
 ---@param base string
 ---@return any
 function M.complete(find_start, base)
-  local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
   if find_start == 1 then
+    local before = before_cursor()
     local at = before:find('@%S*$') or before:find('^/%S*$')
     return at and at - 1 or -3
   end
@@ -118,7 +145,7 @@ function M.complete(find_start, base)
     end
     return found
   end
-  return M.files(base:sub(2))
+  return M.files(name_of(base:sub(2)))
 end
 
 local MOST_FILES = 50
@@ -131,7 +158,7 @@ function M.files(typed)
   local function offer(path, menu)
     if not seen[path] and #found < MOST_FILES then
       seen[path] = true
-      found[#found + 1] = { word = '@' .. path, menu = menu }
+      found[#found + 1] = { word = '@' .. path:gsub(' ', '\\ '), abbr = '@' .. path, menu = menu }
     end
   end
   local wanted = typed:lower()
@@ -148,7 +175,10 @@ function M.files(typed)
   folder, rest = folder or '', (rest or typed):lower()
   local there = vim.startswith(folder, '/') and folder or vim.fs.joinpath(root, folder)
   for name, kind in vim.fs.dir(there) do
-    if vim.startswith(name:lower(), rest) and not vim.startswith(name, '.git') then
+    if #found == MOST_FILES then
+      break
+    end
+    if vim.startswith(name:lower(), rest) and name ~= '.git' then
       offer(folder .. name .. (kind == 'directory' and '/' or ''), kind == 'directory' and 'folder' or 'file')
     end
   end
@@ -157,9 +187,9 @@ end
 
 --- Offers by itself what fits behind an `@` or a `/` that has just been typed.
 local function offer()
-  local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
+  local before = before_cursor()
   local taken = vim.v.completed_item.word
-  if taken and taken ~= '' and vim.endswith(before, taken) then
+  if taken and taken ~= '' and vim.endswith(before, with_names_whole(taken)) then
     return
   end
   if
@@ -173,7 +203,7 @@ local function offer()
         -- What is offered is not taken before the user says so.
         local own = vim.o.completeopt
         vim.o.completeopt = 'menuone,noinsert,noselect'
-        vim.fn.complete(start + 1, words)
+        pcall(vim.fn.complete, start + 1, words)
         vim.o.completeopt = own
       end
     end

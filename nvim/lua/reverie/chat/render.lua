@@ -58,7 +58,7 @@ M.one_line = one_line
 ---@param path string
 ---@return string
 local function short(path)
-  return vim.fn.fnamemodify(one_line(path), ':~:.')
+  return require('reverie.config').shorten(one_line(path))
 end
 
 --- A line without an end slows the editor down; behind so many bytes it goes on in the next, which is the same paragraph.

@@ -139,9 +139,51 @@ local function open_prompt(buffer)
   vim.api.nvim_win_set_height(M.prompt, config.get().window.prompt_height)
 end
 
+--- Of a file that the user works in.
+---@param window integer
+local function is_of_file(window)
+  if not is_open(window) or vim.api.nvim_win_get_config(window).relative ~= '' then
+    return false
+  end
+  local buffer = vim.api.nvim_win_get_buf(window)
+  return vim.bo[buffer].buftype == '' and vim.api.nvim_buf_get_name(buffer) ~= ''
+end
+
+--- The last of these that was left.
+---@type integer?
+local last_of_file
+
+--- From now on it is known where the user came from.
+local function watch()
+  vim.api.nvim_create_autocmd('WinLeave', {
+    group = vim.api.nvim_create_augroup('reverie.chat.file', {}),
+    callback = function()
+      local window = vim.api.nvim_get_current_win()
+      last_of_file = is_of_file(window) and window or last_of_file
+    end,
+  })
+end
+
+--- Where the user works, most likely first.
+---@return integer[]
+local function candidates()
+  local found = { vim.api.nvim_get_current_win() }
+  found[#found + 1] = last_of_file
+  local previous = vim.fn.win_getid(vim.fn.winnr('#'))
+  found[#found + 1] = previous ~= 0 and previous or nil
+  return vim.list_extend(found, vim.api.nvim_tabpage_list_wins(0))
+end
+
+--- The window of the file that the user works in.
+---@return integer?
+function M.of_file()
+  return vim.tbl_filter(is_of_file, candidates())[1]
+end
+
 --- Opens the chat in this tab page, or goes to it; one in another comes here.
 ---@param buffers {transcript: integer, prompt: integer}
 function M.open(buffers)
+  watch()
   local here = vim.api.nvim_get_current_tabpage()
   if is_open(M.transcript) and vim.api.nvim_win_get_tabpage(M.transcript) ~= here then
     M.close()
@@ -206,37 +248,46 @@ function M.close()
   end
 end
 
---- Shows a file where the user works: never in a window of the chat.
+--- In the current window. What is loaded is not read again: it may have changes that are not saved.
 ---@param path string
----@param line? integer From 1.
----@param column? integer From 0.
-function M.open_file(path, line, column)
-  local function is_usable(window)
-    return is_open(window)
-      and vim.api.nvim_win_get_config(window).relative == ''
-      and not vim.wo[window].winfixbuf
-      and vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ''
-  end
-  local target ---@type integer?
-  local candidates = { vim.api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
-  vim.list_extend(candidates, vim.api.nvim_tabpage_list_wins(0))
-  for _, window in ipairs(candidates) do
-    if is_usable(window) then
-      target = window
-      break
-    end
-  end
-  if target then
-    vim.api.nvim_set_current_win(target)
-  else
-    vim.cmd('topleft vnew')
-    vim.wo.winfixbuf = false
+local function show(path)
+  local loaded = require('reverie.buffers').find(path)
+  if loaded then
+    vim.api.nvim_win_set_buf(0, loaded)
+    vim.bo[loaded].buflisted = true
+    return
   end
   -- A file that somebody else has written tells the editor nothing by a modeline.
   local modeline = vim.go.modeline
   vim.go.modeline = false
   local ok, problem = pcall(vim.cmd.edit, { args = { path }, magic = { file = false, bar = false } })
   vim.go.modeline = modeline
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Shows a file where the user works: never in a window of the chat.
+---@param path string
+---@param line? integer From 1.
+---@param column? integer From 0.
+function M.open_file(path, line, column)
+  local here = vim.api.nvim_get_current_tabpage()
+  local function is_usable(window)
+    return is_open(window)
+      and vim.api.nvim_win_get_tabpage(window) == here
+      and vim.api.nvim_win_get_config(window).relative == ''
+      and not vim.wo[window].winfixbuf
+      and vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ''
+  end
+  local target = vim.tbl_filter(is_usable, candidates())[1]
+  if target then
+    vim.api.nvim_set_current_win(target)
+  else
+    vim.cmd('topleft vnew')
+    vim.wo.winfixbuf = false
+  end
+  local ok, problem = pcall(show, path)
   if not ok then
     tell.error(('%s cannot be opened: %s'):format(path, tell.reason(problem)))
     return
