@@ -252,7 +252,8 @@ fn symbols<'k>(
 ) -> Vec<(&'k Mentioned, Range<usize>)> {
     let mut found: Vec<(&'k Mentioned, Range<usize>)> = Vec::new();
     let all: HashSet<&str> = words(page.text).map(|(_, word)| word).collect();
-    if let Some(outline) = outline {
+    // An editor that cannot outline the language says that there is nothing in it.
+    if let Some(outline) = outline.filter(|outline| !outline.is_empty()) {
         for symbol in outline {
             let of_symbol = facts.knowledge.speaking_of_symbol(&symbol.name);
             let fitting = of_symbol.iter().filter(|mentioned| has_parts(&all, mentioned.name()));

@@ -68,7 +68,14 @@ fn the_outline_says_better_where_a_symbol_is() {
     let outline = [Outline { name: "login".to_owned(), range: 6..11 }];
     let found = bench.with("a.zig", &text, |page, facts| marks(page, facts, Some(&outline)));
     assert_eq!(found[0].range, 6..11);
-    assert!(bench.with("a.zig", &text, |page, facts| marks(page, facts, Some(&[]))).is_empty());
+}
+
+#[test]
+fn an_outline_without_symbols_is_none() {
+    let bench = Bench::new("//- a.rs\nfn login() {}\n//- memory/m.md\n`login()`\n");
+    let text = bench.text("a.rs");
+    let found = bench.with("a.rs", &text, |page, facts| marks(page, facts, Some(&[])));
+    assert_eq!(found[0].range, 3..8);
 }
 
 #[test]
