@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use memory::mentions;
+
 use crate::{
     Action, Deed, Diagnostic, Facts, Known, Page, Severity, ago,
     knowledge::{Mentioned, What},
@@ -155,11 +157,7 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let speaking = speaking_of(page, facts);
-    if speaking.is_empty() {
-        return Vec::new();
-    }
     let lines = page.text.split_inclusive('\n').count();
-    let all: HashSet<&str> = words(page.text).map(|(_, word)| word).collect();
     let mut found: Vec<Diagnostic> = Vec::new();
     for mentioned in speaking {
         let known = &mentioned.known;
@@ -170,19 +168,12 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
         {
             gone.push(format!("line {line}"));
         }
-        // What stands on the line of the file's name is said of the file.
-        let line_of = |at: usize| known.document.line_at(at);
-        let line = line_of(spoken.mention.range.start);
-        let beside = known
-            .spoken_of
-            .iter()
-            .filter(|other| other.what == What::Symbol && line_of(other.mention.range.start) == line);
-        for symbol in beside {
-            let last = symbol.name.rsplit([':', '.']).next().unwrap_or(&symbol.name);
-            if !all.contains(last) {
-                gone.push(symbol.name.clone());
-            }
-        }
+        let said_of_this = known.said.iter().filter(|said| said.file == spoken.name);
+        let missing = said_of_this.filter(|said| {
+            let elsewhere = said.others.iter().map(String::as_str);
+            !mentions::has_word(page.text, said.word()) && said.is_in_none(elsewhere, facts.files, facts.open)
+        });
+        gone.extend(missing.map(|said| said.symbol.clone()));
         for name in gone {
             let message =
                 format!("the memory {:?} speaks of {name}, which is not in this file any more", known.name);
@@ -237,9 +228,8 @@ fn speaking_of<'k>(page: &Page<'_>, facts: &Facts<'k>) -> Vec<&'k Mentioned> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let means_this = |mentioned: &&Mentioned| {
         let named = mentioned.name();
-        let ends_so = path.strip_suffix(named).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
-        // A bare name means this file only if no other has it.
-        ends_so && (named.contains('/') || named == path || facts.files.only_one_named(name).is_some())
+        // As a whole, or as the only one whose path ends so.
+        named == path || facts.files.find(named).as_deref() == Some(page.path)
     };
     facts.knowledge.speaking_of_file(name).iter().filter(means_this).collect()
 }

@@ -66,6 +66,9 @@ struct State {
     outlines: HashMap<PathBuf, marks::Outlined>,
 }
 
+/// The text of a file that is open.
+type OpenText = dyn Fn(&Path) -> Option<String> + Send + Sync;
+
 /// Everything at one moment.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -73,6 +76,7 @@ pub(crate) struct View {
     files: Arc<Files>,
     places: Places,
     memory: Arc<MemoryLookup>,
+    open: Arc<OpenText>,
     home: PathBuf,
     now: Timestamp,
     today: Date,
@@ -194,11 +198,13 @@ impl Language {
         let (knowledge, files) = known.unwrap_or_else(|| self.read(&places));
         let knowledge = self.with_open_memories(knowledge, &files, &places);
         let now = self.faults.clock().now();
+        let workspace = self.workspace.clone();
         View {
             knowledge,
             files,
             places,
             memory: self.agent.memory_lookup().into(),
+            open: Arc::new(move |path: &Path| workspace.document_text(path)),
             home: self.environment.home().to_owned(),
             now: now.timestamp(),
             today: now.date(),
@@ -318,6 +324,7 @@ impl View {
             places: &self.places,
             files: &self.files,
             memory: &*self.memory,
+            open: &*self.open,
             home: &self.home,
             now: self.now,
             today: self.today,

@@ -4,13 +4,17 @@
 //! one. What might be something else is left alone: a mention that is wrong costs more than one that is missing.
 
 mod files;
+mod said;
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use markdown::{links, prose::Inert};
 
-pub use self::files::Files;
+pub use self::{
+    files::Files,
+    said::{Said, has_word, said},
+};
 use crate::Topic;
 
 /// Beyond this, nobody has written it by hand.
@@ -106,10 +110,8 @@ impl Mention {
     pub fn file<'m>(&'m self, files: &Files) -> Option<Named<'m>> {
         let named = workspace_path(&self.name, files.roots())?;
         let (folder, file) = named.path.rsplit_once('/').unwrap_or(("", named.path));
-        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
-        let is_in = |endings: &str| !ending.is_empty() && endings.split_whitespace().any(|it| it == ending);
-        let is_path = is_in(CODE)
-            || is_in(OTHER) && (self.place == Place::Link || !folder.is_empty())
+        let is_path = has_ending(file, CODE)
+            || has_ending(file, OTHER) && (self.place == Place::Link || !folder.is_empty())
             || !folder.is_empty() && files.has_folder(named.path);
         (is_path && !NO_FILES.contains(&file.to_lowercase().as_str())).then_some(named)
     }
@@ -127,6 +129,15 @@ impl Mention {
         };
         (is_symbol && name.split("::").flat_map(|part| part.split('.')).all(is_word)).then_some(name)
     }
+}
+
+fn has_ending_of_a_file(name: &str) -> bool {
+    has_ending(name, CODE) || has_ending(name, OTHER)
+}
+
+fn has_ending(name: &str, endings: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
+    endings.split_whitespace().any(|it| it == ending)
 }
 
 /// What stands in a code span of one line; `None` for blocks.
@@ -179,43 +190,5 @@ mod tests {
                 "docs/plan.md Some((\"docs/plan.md\", None)) None",
             ]
         );
-    }
-
-    #[test]
-    fn a_file_that_moved_is_found_by_its_name_if_only_one_has_it() {
-        let root = tempfile::tempdir().unwrap();
-        for path in ["src/deep/auth.rs", "a/twice.rs", "b/twice.rs"] {
-            std::fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
-            std::fs::write(root.path().join(path), "").unwrap();
-        }
-        let files = Files::new(vec![root.path().to_owned()]);
-        assert_eq!(files.only_one_named("auth.rs").as_deref(), Some("src/deep/auth.rs"));
-        assert_eq!(files.only_one_named("twice.rs"), None);
-        assert_eq!(files.find("deep/auth.rs"), Some(root.path().join("src/deep/auth.rs")));
-        std::fs::remove_file(root.path().join("src/deep/auth.rs")).unwrap();
-        assert!(!files.may_have("deep/auth.rs"), "what has gone is not listed for ever");
-    }
-
-    #[test]
-    fn a_file_that_was_renamed_is_followed_as_often_as_it_was() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join("lib")).unwrap();
-        std::fs::write(root.path().join("lib/session.rs"), "").unwrap();
-        let files = Files::new(vec![root.path().to_owned()]);
-        for (old, new) in [
-            ("src/auth.rs", "src/login.rs"),
-            ("src/login.rs", "src/session.rs"),
-            ("src", "lib"),
-            ("round", "about"),
-            ("about", "round"),
-        ] {
-            files.rename(&root.path().join(old), &root.path().join(new));
-        }
-        for path in ["src/auth.rs", "src/login.rs", "src/session.rs"] {
-            assert_eq!(files.renamed(path).as_deref(), Some("lib/session.rs"), "{path}");
-        }
-        assert_eq!(files.renamed("src/other.rs"), None, "it is not there");
-        assert_eq!(files.renamed("round/a.rs"), None);
-        assert_eq!(files.renamed("srcs/auth.rs"), None);
     }
 }

@@ -49,6 +49,43 @@ fn what_a_memory_says_of_a_file_and_is_not_there_is_told() {
 }
 
 #[test]
+fn a_symbol_is_missing_only_if_no_file_of_its_line_has_it() {
+    let memory = "//- memory/a.md\n`src/b.rs`\n\n`logout()` of `src/auth.rs` went to `src/b.rs`\n";
+    check(
+        &format!("{memory}//- src/b.rs\nfn logout() {{}}\n"),
+        "src/auth.rs",
+        AUTH,
+        expect![[r#"
+        0 "use std::io;" a
+    "#]],
+    );
+    check(
+        &format!("{memory}//- src/b.rs\n\n"),
+        "src/auth.rs",
+        AUTH,
+        expect![[r#"
+            0 "use std::io;" a
+            ! the memory "a" speaks of logout, which is not in this file any more
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_means_the_file_at_the_root_and_only_else_another_that_ends_so() {
+    let memory = "//- memory/a.md\n`src/auth.rs`\n";
+    check(&format!("{memory}//- src/auth.rs\n\n"), "crate/src/auth.rs", AUTH, expect![""]);
+    check(&format!("{memory}//- other/src/auth.rs\n\n"), "crate/src/auth.rs", AUTH, expect![""]);
+    check(
+        memory,
+        "crate/src/auth.rs",
+        AUTH,
+        expect![[r#"
+        0 "use std::io;" a
+    "#]],
+    );
+}
+
+#[test]
 fn a_bare_name_means_the_only_file_that_has_it() {
     check(
         "//- memory/a.md\n`auth.rs`\n",

@@ -134,6 +134,8 @@ impl Language {
             let new: Vec<&str> = paths
                 .iter()
                 .filter(|path| known.is_none_or(|known| !known.contains(path)))
+                // What was never there has not gone.
+                .filter(|path| files.last_found(path).is_some())
                 .map(String::as_str)
                 .collect();
             let Some(memory) = knowledge.document(relative).filter(|_| !new.is_empty()) else { continue };

@@ -23,8 +23,6 @@ pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
     /// With what tells a folder from another of the same name: one that was removed is not watched any more.
     watched: BTreeMap<PathBuf, (u64, u64)>,
-    /// Where what is named was last found: it may come back there.
-    found: BTreeMap<String, PathBuf>,
     names: Arc<Mutex<HashSet<OsString>>>,
 }
 
@@ -38,13 +36,10 @@ impl Watch {
     ) {
         let mut names: HashSet<OsString> = HashSet::new();
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut last_found = BTreeMap::new();
         for path in knowledge.named_paths() {
             names.extend(Path::new(path).components().map(|part| part.as_os_str().to_owned()));
-            let found = files.find(path).or_else(|| self.found.get(path).cloned());
-            if let Some(found) = &found {
-                last_found.insert(path.to_owned(), found.clone());
-            }
+            // It may come back where it was.
+            let found = files.find(path).or_else(|| files.last_found(path));
             for root in files.roots() {
                 let place =
                     found.clone().filter(|found| found.starts_with(root)).unwrap_or_else(|| root.join(path));
@@ -53,7 +48,6 @@ impl Watch {
                 folders.extend(between.map(Path::to_owned));
             }
         }
-        self.found = last_found;
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         let identity = |folder: PathBuf| {
             let metadata = fs::metadata(&folder).ok().filter(fs::Metadata::is_dir)?;
