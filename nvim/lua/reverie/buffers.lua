@@ -142,6 +142,7 @@ local function collect(found, symbols, uri, container)
       kind = symbol.kind,
       uri = symbol.location and symbol.location.uri or uri,
       range = symbol.location and symbol.location.range or symbol.range,
+      selectionRange = symbol.selectionRange,
       container = container or symbol.containerName,
     }
     collect(found, symbol.children or {}, uri, symbol.name)

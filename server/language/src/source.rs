@@ -4,6 +4,8 @@
 //! the symbol is defined: by the editor's outline, or by a word that stands behind `fn`, `class` and their like. A name
 //! without such a place is shown only where the memory names the file too.
 
+mod outlined;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
@@ -12,6 +14,7 @@ use std::{
 
 use memory::mentions;
 
+pub use self::outlined::Outline;
 use crate::{
     Action, Deed, Diagnostic, Facts, Known, Page, Severity, ago,
     knowledge::{Mentioned, What},
@@ -84,13 +87,6 @@ pub struct Marked {
     pub known: Arc<Known>,
     /// What it names there.
     pub name: String,
-}
-
-/// A symbol of the file as the editor's outline has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
-    pub name: String,
-    pub range: Range<usize>,
 }
 
 /// The places of which memories speak, in the order of the text, one a line.
@@ -187,7 +183,12 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
 }
 
 /// What can be done at a place of a source file.
-pub fn source_actions(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -> Vec<Action> {
+pub fn source_actions(
+    page: &Page<'_>,
+    facts: &Facts<'_>,
+    outline: Option<&[Outline]>,
+    range: Range<usize>,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     if facts.places.memory.is_some() {
         let deed = Deed::Remember { range: range.clone() };
@@ -195,7 +196,7 @@ pub fn source_actions(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -
         actions.push(Action { title, code: None, deed, is_preferred: false });
     }
     let here = page.line_at(range.start);
-    for mark in marks(page, facts, None)
+    for mark in marks(page, facts, outline)
         .iter()
         .filter(|mark| mark.range.start >= here.start && mark.range.start <= here.end)
     {

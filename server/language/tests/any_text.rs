@@ -143,7 +143,7 @@ fn everything(path: &str, role: Role, text: &str, other: &str, offset: usize, en
             inside(&mark.range, "mark");
             language::described(&mark, &facts);
         }
-        language::source_actions(&page, &facts, range);
+        language::source_actions(&page, &facts, None, range);
     }
     if let Some(formatted) = language::format(&page) {
         assert_eq!(language::format(&Page { text: &formatted, ..page }), None, "{formatted:?}");

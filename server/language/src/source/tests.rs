@@ -105,6 +105,10 @@ fn the_outline_says_better_where_a_symbol_is() {
     let outline = [Outline { name: "login".to_owned(), range: 6..11 }];
     let found = bench.with("a.zig", &text, |page, facts| marks(page, facts, Some(&outline)));
     assert_eq!(found[0].range, 6..11);
+    // What can be done is offered where the hint is.
+    let offered =
+        |outline| bench.with("a.zig", &text, |page, facts| source_actions(page, facts, outline, 7..7).len());
+    assert_eq!((offered(Some(&outline[..])), offered(None)), (2, 1));
 }
 
 #[test]
