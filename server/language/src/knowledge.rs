@@ -186,6 +186,17 @@ impl Knowledge {
         paths
     }
 
+    /// Whether one of these paths has a part of this name.
+    pub fn names_part(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+            || self.files.values().flatten().any(|mentioned| mentioned.name().split('/').any(|it| it == name))
+    }
+
+    /// Whether a file of this name may be spoken of.
+    pub fn speaks_of_a_file_named(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// The memories that name files which are not there, with the files.
     pub fn stale(&self, files: &Files) -> BTreeMap<String, Vec<String>> {
         let mut is_gone: HashMap<(&str, bool), bool> = HashMap::new();

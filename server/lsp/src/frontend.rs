@@ -74,6 +74,12 @@ impl Frontend for EditorFrontend {
         }
     }
 
+    fn memory_counted(&self) {
+        if let Some(language) = self.language() {
+            language.memories_counted();
+        }
+    }
+
     fn job(&self, event: JobEvent) {
         if !self.client_is(|client| client.work_done_progress) {
             return;

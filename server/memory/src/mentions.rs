@@ -108,7 +108,7 @@ impl Mention {
 
     /// The file it means, if it means one of the workspace.
     pub fn file<'m>(&'m self, files: &Files) -> Option<Named<'m>> {
-        let named = workspace_path(&self.name, files.roots())?;
+        let named = workspace_path(&self.name, files)?;
         let (folder, file) = named.path.rsplit_once('/').unwrap_or(("", named.path));
         let is_path = has_ending(file, CODE)
             || has_ending(file, OTHER) && (self.place == Place::Link || !folder.is_empty())
@@ -147,7 +147,8 @@ fn code_span(code: &str) -> Option<&str> {
 }
 
 /// The path, relative to a workspace folder, that a text means; `None` for what is no path, or one elsewhere.
-fn workspace_path<'t>(text: &'t str, roots: &[PathBuf]) -> Option<Named<'t>> {
+fn workspace_path<'t>(text: &'t str, files: &Files) -> Option<Named<'t>> {
+    let roots = files.roots();
     if text.len() > LONGEST_NAME || text.contains("://") || roots.is_empty() {
         return None;
     }
@@ -163,7 +164,11 @@ fn workspace_path<'t>(text: &'t str, roots: &[PathBuf]) -> Option<Named<'t>> {
         |character: char| character.is_alphanumeric() || matches!(character, '/' | '.' | '_' | '-' | '+');
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.starts_with('-');
     let begins = text.starts_with(|first: char| first.is_alphanumeric() || matches!(first, '.' | '_'));
-    let is_path = begins && text.chars().all(is_plain) && text.split('/').all(is_name);
+    let is_path = text.split('/').all(is_name)
+        && (begins && text.chars().all(is_plain) || {
+            // `app/[id]/page.tsx` might be anything, were there no such file.
+            text.contains(['/', '.']) && files.knows(text)
+        });
     is_path.then_some(Named { path: text, line: line.and_then(|line| line.parse().ok()) })
 }
 
@@ -190,5 +195,28 @@ mod tests {
                 "docs/plan.md Some((\"docs/plan.md\", None)) None",
             ]
         );
+    }
+
+    #[test]
+    fn a_path_of_unusual_characters_is_one_where_the_file_is() {
+        let root = tempfile::tempdir().unwrap();
+        let paths = ["app/[id]/page.tsx", "app/(shop)/@modal/x.ts", "$lib/a b.svelte"];
+        for path in paths {
+            std::fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.path().join(path), "").unwrap();
+        }
+        let files = Files::new(vec![root.path().to_owned()]);
+        let file = |text: &str| {
+            let found = find(&format!("`{text}`"));
+            found[0].file(&files).map(|named| named.path.to_owned())
+        };
+        for path in paths {
+            assert_eq!(file(&format!("{path}:3")).as_deref(), Some(path));
+        }
+        std::fs::remove_file(root.path().join(paths[0])).unwrap();
+        assert_eq!(file(paths[0]).as_deref(), Some(paths[0]), "it was one");
+        for path in ["app/[slug]/page.tsx", "cargo test a/b.rs", "../app/x.ts"] {
+            assert_eq!(file(path), None, "{path}");
+        }
     }
 }

@@ -27,12 +27,13 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches what the memories name from now on, and nothing else. `tell` is called when it comes or goes.
+    /// Watches what the memories name from now on, and nothing else. `tell` is called with what comes or goes; with
+    /// nothing, where nobody knows what it was.
     pub(super) fn turn_to(
         &mut self,
         knowledge: &Knowledge,
         files: &Files,
-        tell: impl Fn() + Send + Sync + 'static,
+        tell: impl Fn(&[PathBuf]) + Send + Sync + 'static,
     ) {
         let mut names: HashSet<OsString> = HashSet::new();
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
@@ -63,21 +64,19 @@ impl Watch {
     fn watch(
         &mut self,
         wanted: BTreeMap<PathBuf, (u64, u64)>,
-        tell: impl Fn() + Send + Sync + 'static,
+        tell: impl Fn(&[PathBuf]) + Send + Sync + 'static,
     ) -> notify::Result<()> {
         if self.watcher.is_none() && !wanted.is_empty() {
             let names = Arc::clone(&self.names);
-            self.watcher = Some(notify::recommended_watcher(move |event: notify::Result<Event>| {
-                let concerned = match event {
-                    Ok(event) => {
-                        event.need_rescan() || is_coming_or_going(event.kind) && names_one(&event, &names)
+            self.watcher =
+                Some(notify::recommended_watcher(move |event: notify::Result<Event>| match event {
+                    Ok(event) if event.need_rescan() => tell(&[]),
+                    Ok(event) if is_coming_or_going(event.kind) && names_one(&event, &names) => {
+                        tell(&event.paths);
                     }
-                    Err(_) => true,
-                };
-                if concerned {
-                    tell();
-                }
-            })?);
+                    Ok(_) => {}
+                    Err(_) => tell(&[]),
+                })?);
         }
         let Some(watcher) = &mut self.watcher else { return Ok(()) };
         for (folder, identity) in &self.watched {

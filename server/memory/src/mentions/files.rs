@@ -66,12 +66,13 @@ impl Files {
         }
     }
 
-    /// Whether there is something that the list lacks.
-    pub fn is_new(&self, place: &Path) -> bool {
-        let Some(listed) = lock(&self.listed).clone() else { return false };
+    /// Whether the list is right about a place.
+    pub fn is_as_listed(&self, place: &Path) -> bool {
+        let Some(listed) = lock(&self.listed).clone() else { return true };
         let relative = self.roots.iter().find_map(|root| place.strip_prefix(root).ok()?.to_str());
-        let Some(relative) = relative.filter(|path| !is_in(path, &CLOSED)) else { return false };
-        !self.below(&listed, relative).any(|listed| listed == place) && place.symlink_metadata().is_ok()
+        let Some(relative) = relative.filter(|path| !is_in(path, &CLOSED)) else { return true };
+        let is_listed = self.below(&listed, relative).any(|listed| listed == place);
+        is_listed == place.symlink_metadata().is_ok()
     }
 
     /// Somebody renamed a file or a folder.
@@ -141,6 +142,11 @@ impl Files {
             lock(&self.found).insert(path.to_owned(), only.clone());
             Some(only)
         })
+    }
+
+    /// Whether it is, or was, the path of a file from a root.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.from_a_root(path).is_some() || self.last_found(path).is_some()
     }
 
     /// Where a name led when it last led anywhere.

@@ -109,9 +109,18 @@ fn a_file_that_came_after_the_list_is_found_when_it_is_named() {
     while files.is_gone("deep/new.rs", Place::Code) {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
-    add(&root, "src/deep/old.rs");
-    assert!(files.is_new(&root.path().join("src/deep/old.rs")));
+}
+
+#[test]
+fn the_list_is_right_about_what_came_back_and_wrong_about_what_came_or_went() {
+    let (root, files) = workspace("src/a.rs src/b.rs");
+    let as_listed = |path: &str| files.is_as_listed(&root.path().join(path));
+    assert!(as_listed("src/new.rs"), "there is no list yet");
+    files.find("nowhere.rs");
+    add(&root, "src/new.rs");
+    add(&root, "src/a.rs");
+    remove(&root, "src/b.rs");
+    assert_eq!(["src/a.rs", "src/b.rs", "src/new.rs", "target/x"].map(as_listed), [true, false, false, true]);
     files.list_again();
-    assert!(!files.is_new(&root.path().join("src/deep/old.rs")));
-    assert!(!files.is_new(&root.path().join("src/deep/gone.rs")));
+    assert_eq!(["src/a.rs", "src/b.rs", "src/new.rs"].map(as_listed), [true, true, true]);
 }
