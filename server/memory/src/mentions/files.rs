@@ -119,12 +119,12 @@ impl Files {
     /// Whether a name leads nowhere, as far as anybody can be sure. A name that never led anywhere may mean something
     /// else: a library, a branch, what is made by a build.
     pub fn is_gone(&self, path: &str, place: Place) -> bool {
-        if is_in(path, &CLOSED) || is_in(path, &OFTEN_MADE) || self.from_a_root(path).is_some() {
+        if is_in(path, &CLOSED) || is_in(path, &OFTEN_MADE) || self.at_a_root(path).is_some() {
             return false;
         }
         match self.last_found(path) {
             // Another whose path ends so is another.
-            Some(last) if self.is_from_a_root(&last, path) => true,
+            Some(last) if self.is_at_a_root(&last, path) => true,
             Some(_) => !self.may_be_elsewhere(path),
             None => self.is_meant_to_be_a_file(path, place) && !self.may_be_elsewhere(path),
         }
@@ -132,8 +132,8 @@ impl Files {
 
     /// Where the file is, if it is there: from a root, else the only one whose path ends so.
     pub fn find(&self, path: &str) -> Option<PathBuf> {
-        self.from_a_root(path).or_else(|| {
-            if self.last_found(path).is_some_and(|last| self.is_from_a_root(&last, path)) {
+        self.at_a_root(path).or_else(|| {
+            if self.last_found(path).is_some_and(|last| self.is_at_a_root(&last, path)) {
                 return None;
             }
             let listed = self.listed();
@@ -146,7 +146,7 @@ impl Files {
 
     /// Whether it is, or was, the path of a file from a root.
     pub(super) fn knows(&self, path: &str) -> bool {
-        self.from_a_root(path).is_some() || self.last_found(path).is_some()
+        self.at_a_root(path).is_some() || self.last_found(path).is_some()
     }
 
     /// Where a name led when it last led anywhere.
@@ -179,7 +179,7 @@ impl Files {
         found
     }
 
-    fn from_a_root(&self, path: &str) -> Option<PathBuf> {
+    fn at_a_root(&self, path: &str) -> Option<PathBuf> {
         let places = self.roots.iter().map(|root| root.join(path));
         let found = places.into_iter().find(|place| place.symlink_metadata().is_ok())?;
         let mut last = lock(&self.found);
@@ -189,7 +189,7 @@ impl Files {
         Some(found)
     }
 
-    fn is_from_a_root(&self, place: &Path, path: &str) -> bool {
+    fn is_at_a_root(&self, place: &Path, path: &str) -> bool {
         self.roots.iter().any(|root| root.join(path) == place)
     }
 
