@@ -68,8 +68,15 @@ async function outline(uri: vscode.Uri): Promise<EditorSymbol[]> {
 }
 
 function flatten(uri: vscode.Uri, symbol: vscode.DocumentSymbol, container: string | undefined): EditorSymbol[] {
-  const { name, kind, range, children } = symbol;
-  const own = { name, kind: kind + 1, uri: uri.toString(), range: plainRange(range), container };
+  const { name, kind, range, selectionRange, children } = symbol;
+  const own = {
+    name,
+    kind: kind + 1,
+    uri: uri.toString(),
+    range: plainRange(range),
+    selectionRange: plainRange(selectionRange),
+    container,
+  };
   return [own, ...children.flatMap((child) => flatten(uri, child, name))];
 }
 

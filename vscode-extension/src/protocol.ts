@@ -410,7 +410,10 @@ export interface EditorSymbol {
   /** LSP's number of its kind: 12 is a function, 23 a struct. */
   kind: number;
   uri: string;
+  /** All of it, with its comments. */
   range: Range;
+  /** Its name alone. */
+  selectionRange?: Range;
   /** What it is a part of. */
   container?: string;
 }

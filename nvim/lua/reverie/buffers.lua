@@ -233,8 +233,9 @@ local function collect(found, symbols, uri, container)
       name = symbol.name,
       kind = symbol.kind,
       uri = location.uri or uri,
-      -- Its name rather than all of it; some servers only say in which file it is.
-      range = symbol.selectionRange or symbol.range or location.range or NOWHERE,
+      -- Some servers only say in which file it is.
+      range = symbol.range or location.range or NOWHERE,
+      selectionRange = symbol.selectionRange,
       container = container or symbol.containerName,
     }
     collect(found, symbol.children or {}, uri, symbol.name)

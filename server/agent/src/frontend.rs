@@ -19,8 +19,11 @@ pub trait Frontend: Send + Sync {
     /// Takes word of what is remembered; never blocks.
     fn memory_event(&self, event: MemoryEvent);
 
-    /// Something in the memory directory is not what it was, be it only the index or a count; never blocks.
+    /// Something in the memory directory is not what it was, be it only the index; never blocks.
     fn memory_changed(&self) {}
+
+    /// Memories were recalled or used: they are what they were, but what is counted of them is not; never blocks.
+    fn memory_counted(&self) {}
 
     /// Takes word of work that nobody asked for, to be shown with a stop; never blocks.
     fn job(&self, event: JobEvent);

@@ -269,7 +269,7 @@ impl Memories {
         tokio::task::spawn_blocking(move || {
             let used: Vec<(String, Use)> = paths.into_iter().map(|path| (path, how)).collect();
             memories.store.count(&used, Some(&session), Timestamp::now());
-            frontend.memory_changed();
+            frontend.memory_counted();
         });
     }
 }

@@ -149,7 +149,6 @@ fn other_targets(page: &Page<'_>, facts: &Facts<'_>, range: &Range<usize>) -> Ve
 
 /// "The quick fix updates or removes the reference."
 fn for_stale(page: &Page<'_>, facts: &Facts<'_>, mention: &Mention, all: &[Mention]) -> Vec<Action> {
-    let Some(named) = mention.file(facts.files) else { return Vec::new() };
     let edit =
         |range: Range<usize>, replacement: String| Edit { path: page.path.to_owned(), range, replacement };
     let action = |title: String, edits: Vec<Edit>, is_preferred| Action {
@@ -159,13 +158,19 @@ fn for_stale(page: &Page<'_>, facts: &Facts<'_>, mention: &Mention, all: &[Menti
         is_preferred,
     };
     let mut ways = Vec::new();
-    let name = named.path.rsplit('/').next().unwrap_or(named.path);
-    let moved = facts.files.renamed(named.path).or_else(|| facts.files.only_one_named(name));
-    let written = page.text.get(mention.name_range.clone()).unwrap_or_default();
-    if let Some((moved, at)) = moved.zip(written.find(named.path)) {
-        let start = mention.name_range.start + at;
-        let edits = vec![edit(start..start + named.path.len(), moved.clone())];
-        ways.push(action(format!("It is {moved} now"), edits, true));
+    if let Some(path) = mention.file(facts.files).map(|named| named.path) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let renamed = facts.files.renamed(path).map(|new| (format!("It is {new} now"), new, true));
+        // Of the same name, and perhaps another.
+        let alike = || {
+            let new = facts.files.only_one_named(name)?;
+            Some((format!("Point to {new}"), new, false))
+        };
+        let written = page.text.get(mention.name_range.clone()).unwrap_or_default();
+        if let Some(((title, new, is_preferred), at)) = renamed.or_else(alike).zip(written.find(path)) {
+            let start = mention.name_range.start + at;
+            ways.push(action(title, vec![edit(start..start + path.len(), new)], is_preferred));
+        }
     }
     let gone = |mention: &Mention| format!("{} (gone, {})", words(page, mention), facts.today);
     let uses: Vec<&Mention> = all

@@ -65,7 +65,8 @@ fn severity(of: &str) -> Severity {
 fn of_memory(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     let Some(relative) = facts.places.memory_path(page.path) else { return Vec::new() };
     let document = Document::new(page.path.to_owned(), relative, page.text.to_owned());
-    let context = LintContext { secrets: Some(&secrets_of), ..LintContext::default() };
+    let context =
+        LintContext { secrets: Some(&secrets_of), buffer: Some(facts.open), ..LintContext::default() };
     let knowledge = facts.knowledge;
     lint::lint_document(knowledge.directory(), &document, knowledge.others(), facts.files, &context)
 }

@@ -13,7 +13,7 @@ use memory::{
     Topic,
     history::Change,
     lint::{self, Document, Others, indexes::Linked},
-    mentions::{self, Files, Mention},
+    mentions::{self, Files, Mention, Place, Said},
 };
 
 /// Names in one memory; who names more lists a tree.
@@ -27,6 +27,8 @@ pub struct Known {
     pub name: String,
     pub description: Option<String>,
     pub(crate) spoken_of: Vec<Spoken>,
+    /// Symbols that it says are in a file.
+    pub(crate) said: Vec<Said>,
 }
 
 /// Something of the workspace that a memory speaks of.
@@ -85,6 +87,7 @@ impl Known {
             lint::Role::Memory => mentions::find(&document.text),
             lint::Role::Index | lint::Role::Log => Vec::new(),
         };
+        let said = mentions::said(&document.text, &mentions, files);
         // What it says twice it speaks of once.
         let mut seen: HashSet<String> = HashSet::new();
         let mentions = mentions.into_iter().filter(|mention| seen.insert(mention.name.clone()));
@@ -98,6 +101,7 @@ impl Known {
             name: topic.name.unwrap_or_else(|| stem.to_owned()),
             description: topic.description,
             spoken_of: spoken_of.collect(),
+            said,
             document,
         }
     }
@@ -182,18 +186,31 @@ impl Knowledge {
         paths
     }
 
+    /// Whether one of these paths has a part of this name.
+    pub fn names_part(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+            || self.files.values().flatten().any(|mentioned| mentioned.name().split('/').any(|it| it == name))
+    }
+
+    /// Whether a file of this name may be spoken of.
+    pub fn speaks_of_a_file_named(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// The memories that name files which are not there, with the files.
     pub fn stale(&self, files: &Files) -> BTreeMap<String, Vec<String>> {
-        let mut exists: HashMap<&str, bool> = HashMap::new();
+        let mut is_gone: HashMap<(&str, bool), bool> = HashMap::new();
         let mut stale: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for mentioned in self.files.values().flatten() {
-            let path = mentioned.name();
+            let Some(Spoken { name: path, mention, .. }) = mentioned.spoken() else { continue };
             let document = &mentioned.known.document;
             let beside = || {
                 let beside = [self.directory.join(document.folder()).join(path), self.directory.join(path)];
                 beside.iter().any(|path| path.symlink_metadata().is_ok())
             };
-            if !*exists.entry(path).or_insert_with(|| files.may_have(path)) && !beside() {
+            let named = (path.as_str(), mention.place == Place::Link);
+            let is_gone = is_gone.entry(named).or_insert_with(|| files.is_gone(path, mention.place));
+            if *is_gone && !beside() {
                 let gone = stale.entry(document.relative.clone()).or_default();
                 if !gone.iter().any(|other| other == path) {
                     gone.push(path.to_owned());

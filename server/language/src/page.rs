@@ -26,6 +26,8 @@ pub struct Facts<'a> {
     pub files: &'a Files,
     /// What is counted of a memory, by its path below the directory.
     pub memory: &'a dyn Fn(&str) -> Option<Memory>,
+    /// The text of another file, if it is open.
+    pub open: &'a dyn Fn(&Path) -> Option<String>,
     pub home: &'a Path,
     pub now: Timestamp,
     pub today: Date,

@@ -4,12 +4,17 @@
 //! the symbol is defined: by the editor's outline, or by a word that stands behind `fn`, `class` and their like. A name
 //! without such a place is shown only where the memory names the file too.
 
+mod outlined;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
     sync::Arc,
 };
 
+use memory::mentions;
+
+pub use self::outlined::Outline;
 use crate::{
     Action, Deed, Diagnostic, Facts, Known, Page, Severity, ago,
     knowledge::{Mentioned, What},
@@ -84,13 +89,6 @@ pub struct Marked {
     pub name: String,
 }
 
-/// A symbol of the file as the editor's outline has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
-    pub name: String,
-    pub range: Range<usize>,
-}
-
 /// The places of which memories speak, in the order of the text, one a line.
 pub fn marks(page: &Page<'_>, facts: &Facts<'_>, outline: Option<&[Outline]>) -> Vec<Mark> {
     let mut found: BTreeMap<usize, Mark> = BTreeMap::new();
@@ -155,11 +153,7 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let speaking = speaking_of(page, facts);
-    if speaking.is_empty() {
-        return Vec::new();
-    }
     let lines = page.text.split_inclusive('\n').count();
-    let all: HashSet<&str> = words(page.text).map(|(_, word)| word).collect();
     let mut found: Vec<Diagnostic> = Vec::new();
     for mentioned in speaking {
         let known = &mentioned.known;
@@ -170,19 +164,12 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
         {
             gone.push(format!("line {line}"));
         }
-        // What stands on the line of the file's name is said of the file.
-        let line_of = |at: usize| known.document.line_at(at);
-        let line = line_of(spoken.mention.range.start);
-        let beside = known
-            .spoken_of
-            .iter()
-            .filter(|other| other.what == What::Symbol && line_of(other.mention.range.start) == line);
-        for symbol in beside {
-            let last = symbol.name.rsplit([':', '.']).next().unwrap_or(&symbol.name);
-            if !all.contains(last) {
-                gone.push(symbol.name.clone());
-            }
-        }
+        let said_of_this = known.said.iter().filter(|said| said.file == spoken.name);
+        let missing = said_of_this.filter(|said| {
+            let elsewhere = said.others.iter().map(String::as_str);
+            !mentions::has_word(page.text, said.word()) && said.is_in_none(elsewhere, facts.files, facts.open)
+        });
+        gone.extend(missing.map(|said| said.symbol.clone()));
         for name in gone {
             let message =
                 format!("the memory {:?} speaks of {name}, which is not in this file any more", known.name);
@@ -196,7 +183,12 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
 }
 
 /// What can be done at a place of a source file.
-pub fn source_actions(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -> Vec<Action> {
+pub fn source_actions(
+    page: &Page<'_>,
+    facts: &Facts<'_>,
+    outline: Option<&[Outline]>,
+    range: Range<usize>,
+) -> Vec<Action> {
     let mut actions = Vec::new();
     if facts.places.memory.is_some() {
         let deed = Deed::Remember { range: range.clone() };
@@ -204,7 +196,7 @@ pub fn source_actions(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -
         actions.push(Action { title, code: None, deed, is_preferred: false });
     }
     let here = page.line_at(range.start);
-    for mark in marks(page, facts, None)
+    for mark in marks(page, facts, outline)
         .iter()
         .filter(|mark| mark.range.start >= here.start && mark.range.start <= here.end)
     {
@@ -237,9 +229,8 @@ fn speaking_of<'k>(page: &Page<'_>, facts: &Facts<'k>) -> Vec<&'k Mentioned> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let means_this = |mentioned: &&Mentioned| {
         let named = mentioned.name();
-        let ends_so = path.strip_suffix(named).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
-        // A bare name means this file only if no other has it.
-        ends_so && (named.contains('/') || named == path || facts.files.only_one_named(name).is_some())
+        // As a whole, or as the only one whose path ends so.
+        named == path || facts.files.find(named).as_deref() == Some(page.path)
     };
     facts.knowledge.speaking_of_file(name).iter().filter(means_this).collect()
 }
@@ -252,7 +243,8 @@ fn symbols<'k>(
 ) -> Vec<(&'k Mentioned, Range<usize>)> {
     let mut found: Vec<(&'k Mentioned, Range<usize>)> = Vec::new();
     let all: HashSet<&str> = words(page.text).map(|(_, word)| word).collect();
-    if let Some(outline) = outline {
+    // An editor that cannot outline the language says that there is nothing in it.
+    if let Some(outline) = outline.filter(|outline| !outline.is_empty()) {
         for symbol in outline {
             let of_symbol = facts.knowledge.speaking_of_symbol(&symbol.name);
             let fitting = of_symbol.iter().filter(|mentioned| has_parts(&all, mentioned.name()));

@@ -80,6 +80,7 @@ impl Bench {
             places: &self.places,
             files: &self.files,
             memory: &memory,
+            open: &|_| None,
             home: self.folder.path(),
             now: Timestamp::now(),
             today: TODAY,

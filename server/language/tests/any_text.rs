@@ -27,6 +27,7 @@ fn piece() -> impl Strategy<Value = String> {
         Just("`Session::login`".to_owned()),
         Just("`login()`".to_owned()),
         Just("fn login(".to_owned()),
+        Just("`login()` in `src/auth.rs`".to_owned()),
         Just("[x](src/gone.rs)".to_owned()),
         Just("@docs/a.md ".to_owned()),
         Just("@".to_owned()),
@@ -83,6 +84,7 @@ fn everything(path: &str, role: Role, text: &str, other: &str, offset: usize, en
         places: &places,
         files: &files,
         memory: &|_| None,
+        open: &|_| None,
         home: Path::new("/home"),
         now: Timestamp::UNIX_EPOCH,
         today: jiff::civil::date(2026, 3, 20),
@@ -141,7 +143,7 @@ fn everything(path: &str, role: Role, text: &str, other: &str, offset: usize, en
             inside(&mark.range, "mark");
             language::described(&mark, &facts);
         }
-        language::source_actions(&page, &facts, range);
+        language::source_actions(&page, &facts, None, range);
     }
     if let Some(formatted) = language::format(&page) {
         assert_eq!(language::format(&Page { text: &formatted, ..page }), None, "{formatted:?}");

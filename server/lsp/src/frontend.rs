@@ -74,6 +74,12 @@ impl Frontend for EditorFrontend {
         }
     }
 
+    fn memory_counted(&self) {
+        if let Some(language) = self.language() {
+            language.memories_counted();
+        }
+    }
+
     fn job(&self, event: JobEvent) {
         if !self.client_is(|client| client.work_done_progress) {
             return;
@@ -183,19 +189,16 @@ impl Frontend for EditorFrontend {
     }
 
     fn symbols(&self, query: SymbolQuery) -> BoxFuture<'_, Option<Vec<EditorSymbol>>> {
-        if !self.offers().symbols {
-            return Box::pin(async { None });
-        }
         let params = match query {
             SymbolQuery::File(path) => {
                 EditorSymbolsParams { uri: Some(self.documents.uri(&path)), query: None }
             }
             SymbolQuery::Workspace(query) => EditorSymbolsParams { uri: None, query: Some(query) },
         };
-        let asked = self.outbound.request(None, EditorSymbols::NAME, &params);
+        let asked = self.ask_symbols(params);
         Box::pin(async move {
-            let result = answer::<EditorSymbolsResult>(within(EDITOR_LIMIT, asked)).await?;
-            Some(result.symbols.into_iter().filter_map(convert::editor_symbol).collect())
+            let symbols = asked.await?;
+            Some(symbols.into_iter().filter_map(convert::editor_symbol).collect())
         })
     }
 
@@ -267,6 +270,25 @@ impl EditorFrontend {
         match serde_json::to_value(convert::memory_event(event)) {
             Ok(params) => self.outbound.notify(method::MemoryEvent::NAME, params),
             Err(error) => tracing::error!(%error, "a memory event cannot be written as JSON"),
+        }
+    }
+
+    /// What the document consists of, as the editor has it.
+    pub(crate) fn outline(
+        &self,
+        path: &Path,
+    ) -> impl Future<Output = Option<Vec<protocol::EditorSymbol>>> + Send + use<> {
+        self.ask_symbols(EditorSymbolsParams { uri: Some(self.documents.uri(path)), query: None })
+    }
+
+    fn ask_symbols(
+        &self,
+        params: EditorSymbolsParams,
+    ) -> impl Future<Output = Option<Vec<protocol::EditorSymbol>>> + Send + use<> {
+        let asked = self.offers().symbols.then(|| self.outbound.request(None, EditorSymbols::NAME, &params));
+        async move {
+            let result = answer::<EditorSymbolsResult>(within(EDITOR_LIMIT, asked?)).await?;
+            Some(result.symbols)
         }
     }
 

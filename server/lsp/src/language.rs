@@ -66,6 +66,9 @@ struct State {
     outlines: HashMap<PathBuf, marks::Outlined>,
 }
 
+/// The text of a file that is open.
+type OpenText = dyn Fn(&Path) -> Option<String> + Send + Sync;
+
 /// Everything at one moment.
 #[derive(Clone)]
 pub(crate) struct View {
@@ -73,6 +76,7 @@ pub(crate) struct View {
     files: Arc<Files>,
     places: Places,
     memory: Arc<MemoryLookup>,
+    open: Arc<OpenText>,
     home: PathBuf,
     now: Timestamp,
     today: Date,
@@ -84,6 +88,8 @@ pub(crate) struct Opened {
     pub role: Role,
     pub text: String,
     pub measured: Measured,
+    /// Of a document that is open.
+    pub version: Option<i32>,
 }
 
 /// Which files a feature is for.
@@ -129,6 +135,8 @@ impl Language {
     ) -> jsonrpc::Result<Option<T>> {
         self.faults.reach(method);
         let Some(path) = uri::to_path(uri) else { return Ok(None) };
+        // The text that the request is about: what is typed while it waits for a thread is another.
+        let open = self.workspace.measured(&path);
         let language = Arc::clone(self);
         let answered = tokio::task::spawn_blocking(move || {
             let places = language.places();
@@ -142,7 +150,10 @@ impl Language {
                 return None;
             }
             language.start();
-            let opened = language.open(path, role)?;
+            let opened = match open {
+                Some(open) => Opened::of(path, role, open),
+                None => language.read_from_disk(path, role)?,
+            };
             let view = language.view(places);
             answer(&language, &view, &opened)
         });
@@ -162,12 +173,16 @@ impl Language {
     }
 
     fn open(&self, path: PathBuf, role: Role) -> Option<Opened> {
-        if let Some((measured, _)) = self.workspace.measured(&path) {
-            return Some(Opened { path, role, text: measured.text(), measured });
+        match self.workspace.measured(&path) {
+            Some(open) => Some(Opened::of(path, role, open)),
+            None => self.read_from_disk(path, role),
         }
+    }
+
+    fn read_from_disk(&self, path: PathBuf, role: Role) -> Option<Opened> {
         let text = self.text_on_disk(&path)?;
         let measured = Measured::new(&text, self.workspace.encoding());
-        Some(Opened { path, role, text, measured })
+        Some(Opened { path, role, text, measured, version: None })
     }
 
     /// The text of a file, as the editor has it or as it is on disk.
@@ -194,11 +209,13 @@ impl Language {
         let (knowledge, files) = known.unwrap_or_else(|| self.read(&places));
         let knowledge = self.with_open_memories(knowledge, &files, &places);
         let now = self.faults.clock().now();
+        let workspace = self.workspace.clone();
         View {
             knowledge,
             files,
             places,
             memory: self.agent.memory_lookup().into(),
+            open: Arc::new(move |path: &Path| workspace.document_text(path)),
             home: self.environment.home().to_owned(),
             now: now.timestamp(),
             today: now.date(),
@@ -318,6 +335,7 @@ impl View {
             places: &self.places,
             files: &self.files,
             memory: &*self.memory,
+            open: &*self.open,
             home: &self.home,
             now: self.now,
             today: self.today,
@@ -326,6 +344,10 @@ impl View {
 }
 
 impl Opened {
+    fn of(path: PathBuf, role: Role, (measured, version): (Measured, i32)) -> Self {
+        Self { path, role, text: measured.text(), measured, version: Some(version) }
+    }
+
     fn page(&self) -> Page<'_> {
         Page { path: &self.path, text: &self.text, role: self.role }
     }

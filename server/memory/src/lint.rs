@@ -84,8 +84,6 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// Whether the workspace has this symbol; `None` if nobody can tell.
-pub type SymbolExists<'a> = &'a dyn Fn(&str) -> Option<bool>;
 /// The rules that found a secret in a text, with the lines, from 1.
 pub type Secrets<'a> = &'a dyn Fn(&str) -> Vec<(String, usize)>;
 /// The text of a file that is open in an editor, which is looked at instead of the disk.
@@ -96,7 +94,6 @@ pub type Buffer<'a> = &'a dyn Fn(&Path) -> Option<String>;
 pub struct LintContext<'a> {
     /// The workspace folders, in which the files that memories name should be.
     pub roots: Vec<PathBuf>,
-    pub symbol_exists: Option<SymbolExists<'a>>,
     pub secrets: Option<Secrets<'a>>,
     pub buffer: Option<Buffer<'a>>,
 }

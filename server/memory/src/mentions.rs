@@ -4,13 +4,17 @@
 //! one. What might be something else is left alone: a mention that is wrong costs more than one that is missing.
 
 mod files;
+mod said;
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use markdown::{links, prose::Inert};
 
-pub use self::files::Files;
+pub use self::{
+    files::Files,
+    said::{Said, has_word, said},
+};
 use crate::Topic;
 
 /// Beyond this, nobody has written it by hand.
@@ -104,12 +108,10 @@ impl Mention {
 
     /// The file it means, if it means one of the workspace.
     pub fn file<'m>(&'m self, files: &Files) -> Option<Named<'m>> {
-        let named = workspace_path(&self.name, files.roots())?;
+        let named = workspace_path(&self.name, files)?;
         let (folder, file) = named.path.rsplit_once('/').unwrap_or(("", named.path));
-        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
-        let is_in = |endings: &str| !ending.is_empty() && endings.split_whitespace().any(|it| it == ending);
-        let is_path = is_in(CODE)
-            || is_in(OTHER) && (self.place == Place::Link || !folder.is_empty())
+        let is_path = has_ending(file, CODE)
+            || has_ending(file, OTHER) && (self.place == Place::Link || !folder.is_empty())
             || !folder.is_empty() && files.has_folder(named.path);
         (is_path && !NO_FILES.contains(&file.to_lowercase().as_str())).then_some(named)
     }
@@ -129,6 +131,15 @@ impl Mention {
     }
 }
 
+fn has_ending_of_a_file(name: &str) -> bool {
+    has_ending(name, CODE) || has_ending(name, OTHER)
+}
+
+fn has_ending(name: &str, endings: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
+    endings.split_whitespace().any(|it| it == ending)
+}
+
 /// What stands in a code span of one line; `None` for blocks.
 fn code_span(code: &str) -> Option<&str> {
     let inside = code.strip_prefix('`')?.trim_matches('`').trim();
@@ -136,7 +147,8 @@ fn code_span(code: &str) -> Option<&str> {
 }
 
 /// The path, relative to a workspace folder, that a text means; `None` for what is no path, or one elsewhere.
-fn workspace_path<'t>(text: &'t str, roots: &[PathBuf]) -> Option<Named<'t>> {
+fn workspace_path<'t>(text: &'t str, files: &Files) -> Option<Named<'t>> {
+    let roots = files.roots();
     if text.len() > LONGEST_NAME || text.contains("://") || roots.is_empty() {
         return None;
     }
@@ -152,7 +164,11 @@ fn workspace_path<'t>(text: &'t str, roots: &[PathBuf]) -> Option<Named<'t>> {
         |character: char| character.is_alphanumeric() || matches!(character, '/' | '.' | '_' | '-' | '+');
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.starts_with('-');
     let begins = text.starts_with(|first: char| first.is_alphanumeric() || matches!(first, '.' | '_'));
-    let is_path = begins && text.chars().all(is_plain) && text.split('/').all(is_name);
+    let is_path = text.split('/').all(is_name)
+        && (begins && text.chars().all(is_plain) || {
+            // `app/[id]/page.tsx` might be anything, were there no such file.
+            text.contains(['/', '.']) && files.knows(text)
+        });
     is_path.then_some(Named { path: text, line: line.and_then(|line| line.parse().ok()) })
 }
 
@@ -182,40 +198,25 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_moved_is_found_by_its_name_if_only_one_has_it() {
+    fn a_path_of_unusual_characters_is_one_where_the_file_is() {
         let root = tempfile::tempdir().unwrap();
-        for path in ["src/deep/auth.rs", "a/twice.rs", "b/twice.rs"] {
+        let paths = ["app/[id]/page.tsx", "app/(shop)/@modal/x.ts", "$lib/a b.svelte"];
+        for path in paths {
             std::fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
             std::fs::write(root.path().join(path), "").unwrap();
         }
         let files = Files::new(vec![root.path().to_owned()]);
-        assert_eq!(files.only_one_named("auth.rs").as_deref(), Some("src/deep/auth.rs"));
-        assert_eq!(files.only_one_named("twice.rs"), None);
-        assert_eq!(files.find("deep/auth.rs"), Some(root.path().join("src/deep/auth.rs")));
-        std::fs::remove_file(root.path().join("src/deep/auth.rs")).unwrap();
-        assert!(!files.may_have("deep/auth.rs"), "what has gone is not listed for ever");
-    }
-
-    #[test]
-    fn a_file_that_was_renamed_is_followed_as_often_as_it_was() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(root.path().join("lib")).unwrap();
-        std::fs::write(root.path().join("lib/session.rs"), "").unwrap();
-        let files = Files::new(vec![root.path().to_owned()]);
-        for (old, new) in [
-            ("src/auth.rs", "src/login.rs"),
-            ("src/login.rs", "src/session.rs"),
-            ("src", "lib"),
-            ("round", "about"),
-            ("about", "round"),
-        ] {
-            files.rename(&root.path().join(old), &root.path().join(new));
+        let file = |text: &str| {
+            let found = find(&format!("`{text}`"));
+            found[0].file(&files).map(|named| named.path.to_owned())
+        };
+        for path in paths {
+            assert_eq!(file(&format!("{path}:3")).as_deref(), Some(path));
         }
-        for path in ["src/auth.rs", "src/login.rs", "src/session.rs"] {
-            assert_eq!(files.renamed(path).as_deref(), Some("lib/session.rs"), "{path}");
+        std::fs::remove_file(root.path().join(paths[0])).unwrap();
+        assert_eq!(file(paths[0]).as_deref(), Some(paths[0]), "it was one");
+        for path in ["app/[slug]/page.tsx", "cargo test a/b.rs", "../app/x.ts"] {
+            assert_eq!(file(path), None, "{path}");
         }
-        assert_eq!(files.renamed("src/other.rs"), None, "it is not there");
-        assert_eq!(files.renamed("round/a.rs"), None);
-        assert_eq!(files.renamed("srcs/auth.rs"), None);
     }
 }

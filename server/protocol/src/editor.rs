@@ -53,7 +53,11 @@ pub struct EditorSymbol {
     /// LSP's number of its kind: 12 is a function, 23 a struct.
     pub kind: u32,
     pub uri: String,
+    /// All of it, with its comments.
     pub range: Range,
+    /// Its name alone.
+    #[serde(default, rename = "selectionRange", skip_serializing_if = "Option::is_none")]
+    pub selection_range: Option<Range>,
     /// What it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,

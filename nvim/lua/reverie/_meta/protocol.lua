@@ -281,7 +281,8 @@
 ---@field name string
 ---@field kind integer LSP's number of its kind: 12 is a function, 23 a struct.
 ---@field uri string
----@field range reverie.Range
+---@field range reverie.Range All of it, with its comments.
+---@field selectionRange? reverie.Range Its name alone.
 ---@field container? string What it is a part of.
 
 ---Exactly one of the two.

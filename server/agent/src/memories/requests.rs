@@ -249,7 +249,6 @@ impl Agent {
             roots: self.shared.workspace.roots(),
             secrets: Some(&secrets_of),
             buffer: Some(&buffer),
-            ..LintContext::default()
         };
         match lint::lint(memories.directory(), &context) {
             Ok(findings) => Ok(findings),

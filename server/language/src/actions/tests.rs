@@ -39,7 +39,7 @@ fn a_reference_to_what_has_moved_or_gone_is_mended() {
         &memory("Look into `src/au$0th.rs:3` first."),
         "memory/n.md",
         expect![[r#"
-        It is src/deep/auth.rs now: "Look into `src/deep/auth.rs:3` first."
+        Point to src/deep/auth.rs: "Look into `src/deep/auth.rs:3` first."
         Remove the reference: "Look into first."
         Say that it is gone: "Look into src/auth.rs:3 (gone, 2026-03-20) first."
         Delete this memory: Delete("memory/n.md")
@@ -66,6 +66,37 @@ fn a_reference_to_what_has_moved_or_gone_is_mended() {
 }
 
 #[test]
+fn a_symbol_that_is_gone_is_let_go() {
+    check(
+        &format!(
+            "//- memory/MEMORY.md\n- [n](n.md)\n//- memory/n.md\n{FRONT}Call `lo$0gin()` in `src/auth.rs` once.\n//- src/auth.rs\n\n"
+        ),
+        "memory/n.md",
+        expect![[r#"
+            Remove the reference: "Call in `src/auth.rs` once."
+            Say that it is gone: "Call login() (gone, 2026-03-20) in `src/auth.rs` once."
+            Delete this memory: Delete("memory/n.md")
+        "#]],
+    );
+}
+
+#[test]
+fn only_what_somebody_renamed_is_followed_without_a_question() {
+    let bench = Bench::new(&format!(
+        "//- memory/n.md\n{FRONT}`src/auth.rs`\n//- src/deep/auth.rs\n\n//- src/login.rs\n\n"
+    ));
+    let text = bench.text("memory/n.md");
+    let at = text.find("src/").unwrap();
+    let first = || {
+        let found = bench.with("memory/n.md", &text, |page, facts| actions(page, facts, at..at));
+        found.iter().find(|action| action.code == Some(code::STALE_REFERENCE)).cloned().unwrap()
+    };
+    assert_eq!((first().title.as_str(), first().is_preferred), ("Point to src/deep/auth.rs", false));
+    bench.files.rename(&bench.path("src/auth.rs"), &bench.path("src/login.rs"));
+    assert_eq!((first().title.as_str(), first().is_preferred), ("It is src/login.rs now", true));
+}
+
+#[test]
 fn a_link_by_reference_is_mended_where_it_is_defined() {
     let memory = |body: &str| {
         format!("//- memory/MEMORY.md\n- [n](n.md)\n//- memory/n.md\n{FRONT}{body}\n//- src/deep/auth.rs\n")
@@ -74,7 +105,7 @@ fn a_link_by_reference_is_mended_where_it_is_defined() {
         &memory("See [the code][c].\n\n[c]: src/au$0th.rs#x"),
         "memory/n.md",
         expect![[r#"
-            It is src/deep/auth.rs now: "[c]: src/deep/auth.rs#x"
+            Point to src/deep/auth.rs: "[c]: src/deep/auth.rs#x"
             Remove the reference: "See the code."
             Say that it is gone: "See the code (gone, 2026-03-20)."
             Delete this memory: Delete("memory/n.md")

@@ -25,7 +25,7 @@ fn a_memory_shows_what_is_wrong_at_its_place() {
         expect![[r#"
             Warning "---" no-description: there is no description: one line that says when this matters is what recall goes by
             Information "yesterday" relative-date: "yesterday" means another day whenever it is read: write the date
-            Warning "`src/auth.rs`" stale-reference: there is no src/auth.rs in the workspace any more: check it, or say when it was
+            Warning "`src/auth.rs`" stale-reference: there is no src/auth.rs in the workspace: check it, or say when it was
         "#]],
     );
 }

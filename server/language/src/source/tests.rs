@@ -49,6 +49,43 @@ fn what_a_memory_says_of_a_file_and_is_not_there_is_told() {
 }
 
 #[test]
+fn a_symbol_is_missing_only_if_no_file_of_its_line_has_it() {
+    let memory = "//- memory/a.md\n`src/b.rs`\n\n`logout()` of `src/auth.rs` went to `src/b.rs`\n";
+    check(
+        &format!("{memory}//- src/b.rs\nfn logout() {{}}\n"),
+        "src/auth.rs",
+        AUTH,
+        expect![[r#"
+        0 "use std::io;" a
+    "#]],
+    );
+    check(
+        &format!("{memory}//- src/b.rs\n\n"),
+        "src/auth.rs",
+        AUTH,
+        expect![[r#"
+            0 "use std::io;" a
+            ! the memory "a" speaks of logout, which is not in this file any more
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_means_the_file_at_the_root_and_only_else_another_that_ends_so() {
+    let memory = "//- memory/a.md\n`src/auth.rs`\n";
+    check(&format!("{memory}//- src/auth.rs\n\n"), "crate/src/auth.rs", AUTH, expect![""]);
+    check(&format!("{memory}//- other/src/auth.rs\n\n"), "crate/src/auth.rs", AUTH, expect![""]);
+    check(
+        memory,
+        "crate/src/auth.rs",
+        AUTH,
+        expect![[r#"
+        0 "use std::io;" a
+    "#]],
+    );
+}
+
+#[test]
 fn a_bare_name_means_the_only_file_that_has_it() {
     check(
         "//- memory/a.md\n`auth.rs`\n",
@@ -68,7 +105,19 @@ fn the_outline_says_better_where_a_symbol_is() {
     let outline = [Outline { name: "login".to_owned(), range: 6..11 }];
     let found = bench.with("a.zig", &text, |page, facts| marks(page, facts, Some(&outline)));
     assert_eq!(found[0].range, 6..11);
-    assert!(bench.with("a.zig", &text, |page, facts| marks(page, facts, Some(&[]))).is_empty());
+    // What can be done is offered where the hint is.
+    let offered =
+        |outline| bench.with("a.zig", &text, |page, facts| source_actions(page, facts, outline, 7..7).len());
+    let other = [Outline { name: "other".to_owned(), range: 0..5 }];
+    assert_eq!((offered(Some(&outline[..])), offered(Some(&other[..]))), (2, 1));
+}
+
+#[test]
+fn an_outline_without_symbols_is_none() {
+    let bench = Bench::new("//- a.rs\nfn login() {}\n//- memory/m.md\n`login()`\n");
+    let text = bench.text("a.rs");
+    let found = bench.with("a.rs", &text, |page, facts| marks(page, facts, Some(&[])));
+    assert_eq!(found[0].range, 3..8);
 }
 
 #[test]

@@ -35,7 +35,10 @@ impl Language {
                 let bytes = convert::bytes(&opened.measured, range);
                 let (page, facts) = (opened.page(), view.facts());
                 let actions = match opened.role {
-                    Role::Source => language::source_actions(&page, &facts, bytes),
+                    Role::Source => {
+                        let outline = language.outline(opened);
+                        language::source_actions(&page, &facts, outline.as_deref(), bytes)
+                    }
                     _ => language::actions(&page, &facts, bytes),
                 };
                 let made_for =

@@ -2,7 +2,7 @@
 //! there is something to do.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -11,7 +11,7 @@ use agent::{MemoryActor, MemoryEvent, MemoryEventKind, MemoryFile};
 use language::{Files, Knowledge, Role};
 use protocol::{MemoryInlineParams, MemoryPlace, Notification as _, method::MemoryInline};
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -20,6 +20,8 @@ use crate::{convert, server::Server, uri};
 
 /// Changes come in flocks: git removes many files at once.
 const DEBOUNCE: Duration = Duration::from_millis(80);
+/// Files that are looked at one by one.
+const MOST_CAME: usize = 256;
 /// Places that one event is shown at.
 const MOST_PLACES: usize = 50;
 
@@ -34,17 +36,42 @@ pub(super) struct Keeper {
 /// What there is to do.
 #[derive(Default)]
 struct Pending {
+    /// They are to be read again.
     memories: bool,
-    files: bool,
-    events: Vec<MemoryEvent>,
+    /// How often they are recalled is another number.
+    counts: bool,
+    files: Came,
+    /// With what was known when they happened: what is forgotten is shown where it was.
+    events: Vec<(MemoryEvent, Option<Arc<Knowledge>>)>,
+}
+
+/// Files that came or went.
+#[derive(Default)]
+enum Came {
+    #[default]
+    None,
+    These(Vec<PathBuf>),
+    Any,
+}
+
+impl Came {
+    fn add(&mut self, places: &[PathBuf]) {
+        match self {
+            _ if places.is_empty() => *self = Self::Any,
+            Self::None => *self = Self::These(places.to_owned()),
+            Self::These(all) if all.len() >= MOST_CAME => *self = Self::Any,
+            Self::These(all) => all.extend_from_slice(places),
+            Self::Any => {}
+        }
+    }
 }
 
 impl Keeper {
     /// Sees what becomes of the files that memories name.
     pub(super) fn watch(&self, knowledge: &Knowledge, files: &Files) {
         let (pending, changed) = (Arc::clone(&self.pending), Arc::clone(&self.changed));
-        let tell = move || {
-            lock(&pending).files = true;
+        let tell = move |places: &[PathBuf]| {
+            lock(&pending).files.add(places);
             changed.notify_one();
         };
         lock(&self.watch).turn_to(knowledge, files, tell);
@@ -63,17 +90,32 @@ impl Language {
         }
     }
 
-    /// Something happened to memories that may be shown where they are spoken of.
-    pub(crate) fn happened(self: &Arc<Self>, event: &MemoryEvent) {
-        if self.frontend.client.get().is_some_and(|client| client.reverie.inline_memory) {
-            self.note(|pending| pending.events.push(event.clone()));
+    /// They say the same, but were recalled.
+    pub(crate) fn memories_counted(self: &Arc<Self>) {
+        if self.state().is_asked {
+            self.note(|pending| pending.counts = true);
         }
     }
 
-    fn files_changed(self: &Arc<Self>) {
-        if self.state().is_asked {
-            self.note(|pending| pending.files = true);
+    /// Something happened to memories that may be shown where they are spoken of.
+    pub(crate) fn happened(self: &Arc<Self>, event: &MemoryEvent) {
+        if self.frontend.client.get().is_some_and(|client| client.reverie.inline_memory) {
+            let known = self.state().knowledge.clone();
+            self.note(|pending| pending.events.push((event.clone(), known)));
         }
+    }
+
+    fn files_came_or_went(self: &Arc<Self>, places: &[PathBuf]) {
+        if self.state().is_asked && !places.is_empty() {
+            self.note(|pending| pending.files.add(places));
+        }
+    }
+
+    /// Whether a memory names a path that this place is on.
+    fn names_a_part_of(&self, place: &Path) -> bool {
+        let name = place.file_name().and_then(|name| name.to_str());
+        let state = self.state();
+        name.zip(state.knowledge.as_ref()).is_some_and(|(name, knowledge)| knowledge.names_part(name))
     }
 
     fn note(self: &Arc<Self>, note: impl FnOnce(&mut Pending)) {
@@ -101,30 +143,48 @@ impl Language {
 
     fn bring_up_to_date(self: &Arc<Self>) {
         self.faults.reach("language keeper");
-        let Pending { memories, files, events } = std::mem::take(&mut *lock(&self.keeper.pending));
+        let Pending { memories, counts, files, events } = std::mem::take(&mut *lock(&self.keeper.pending));
         let places = self.places();
-        if memories || files {
-            if files {
-                let listed = Arc::clone(&self.state().files);
-                listed.list_again();
+        let is_listed_anew = self.list_again_after(&files);
+        let mut is_other = memories || is_listed_anew;
+        if memories || !matches!(files, Came::None) {
+            if memories {
+                self.read(&places);
             }
-            let (knowledge, known_files) = self.read(&places);
-            self.keeper.watch(&knowledge, &known_files);
-            self.tell_stale(&knowledge, &known_files);
+            let View { knowledge, files, .. } = self.view(places.clone());
+            self.keeper.watch(&knowledge, &files);
+            is_other |= self.tell_stale(&knowledge, &files);
         }
         if !events.is_empty() {
             let view = self.view(places);
-            for event in events {
-                self.tell_inline(&view, &event);
+            for (event, known) in events {
+                let before = View { knowledge: known.unwrap_or_default(), ..view.clone() };
+                self.tell_inline(&before, &view, &event);
             }
         }
-        if memories || files {
+        if is_other {
             self.refresh();
+        } else if counts {
+            self.refresh_lenses();
         }
     }
 
-    /// "Marks the memory stale": what has gone since it was last looked at.
-    fn tell_stale(&self, knowledge: &Knowledge, files: &Files) {
+    /// A file that was written anew is where it was: then no folder is read.
+    fn list_again_after(&self, came: &Came) -> bool {
+        let files = Arc::clone(&self.state().files);
+        let is_old = match came {
+            Came::None => false,
+            Came::These(places) => places.iter().any(|place| !files.is_as_listed(place)),
+            Came::Any => true,
+        };
+        if is_old {
+            files.list_again();
+        }
+        is_old
+    }
+
+    /// "Marks the memory stale": what has gone since it was last looked at. Whether anything has, or has come back.
+    fn tell_stale(&self, knowledge: &Knowledge, files: &Files) -> bool {
         let now = knowledge.stale(files);
         let before = std::mem::replace(&mut self.state().stale, now.clone());
         let mut gone: Vec<MemoryFile> = Vec::new();
@@ -134,6 +194,8 @@ impl Language {
             let new: Vec<&str> = paths
                 .iter()
                 .filter(|path| known.is_none_or(|known| !known.contains(path)))
+                // What was never there has not gone.
+                .filter(|path| files.last_found(path).is_some())
                 .map(String::as_str)
                 .collect();
             let Some(memory) = knowledge.document(relative).filter(|_| !new.is_empty()) else { continue };
@@ -150,15 +212,16 @@ impl Language {
             let (kind, by) = (MemoryEventKind::Stale, MemoryActor::User);
             self.frontend.tell_memory_event(MemoryEvent { kind, session: None, turn: None, by, files: gone });
         }
+        now != before
     }
 
     /// At the places of open documents that the memories speak of, and at the memories themselves.
-    fn tell_inline(self: &Arc<Self>, view: &View, event: &MemoryEvent) {
+    fn tell_inline(self: &Arc<Self>, before: &View, view: &View, event: &MemoryEvent) {
         let mut places = Vec::new();
         for document in self.workspace.documents() {
             let Some(role) = view.places.role(&document.path) else { continue };
             let Some(opened) = self.open(document.path, role) else { continue };
-            places.extend(self.places_of(view, &opened, event));
+            places.extend(self.places_of(before, view, &opened, event));
             if places.len() >= MOST_PLACES {
                 break;
             }
@@ -175,7 +238,13 @@ impl Language {
         }
     }
 
-    fn places_of(self: &Arc<Self>, view: &View, opened: &Opened, event: &MemoryEvent) -> Vec<MemoryPlace> {
+    fn places_of(
+        self: &Arc<Self>,
+        before: &View,
+        view: &View,
+        opened: &Opened,
+        event: &MemoryEvent,
+    ) -> Vec<MemoryPlace> {
         let place = |range: &std::ops::Range<usize>, file: &MemoryFile| {
             let range = opened.measured.range(range);
             let position =
@@ -192,12 +261,17 @@ impl Language {
             let own = event.files.iter().find(|file| file.path == opened.path);
             return own.map(|file| place(&(0..0), file)).into_iter().collect();
         }
+        let (still, gone): (Vec<&MemoryFile>, Vec<&MemoryFile>) =
+            event.files.iter().partition(|file| view.text(&file.path).is_some());
         let mut places = Vec::new();
-        for mark in self.marks(view, opened) {
-            let here = |file: &&MemoryFile| {
-                mark.memories.iter().any(|marked| marked.known.document.path == file.path)
-            };
-            places.extend(event.files.iter().filter(here).map(|file| place(&mark.range, file)));
+        for (view, files) in [(view, still), (before, gone)] {
+            let marks = if files.is_empty() { Vec::new() } else { self.marks(view, opened) };
+            for mark in marks {
+                let here = |file: &&&MemoryFile| {
+                    mark.memories.iter().any(|marked| marked.known.document.path == file.path)
+                };
+                places.extend(files.iter().filter(here).map(|file| place(&mark.range, file)));
+            }
         }
         places
     }
@@ -225,19 +299,28 @@ fn words(event: &MemoryEvent, file: &MemoryFile) -> String {
 pub(crate) fn observe(server: &Server, method: &str, params: Option<&RawValue>) {
     let language = server.language();
     match method {
-        "textDocument/didChange" => language.push_soon(),
-        "textDocument/didOpen" => language.push_soon(),
+        "textDocument/didChange" | "textDocument/didOpen" => {
+            if language.is_pushing()
+                && let Some(path) = document(params)
+            {
+                language.push_soon_of(path);
+            }
+        }
         "textDocument/didSave" | "textDocument/didClose" => {
             let Some(path) = document(params) else { return };
             language.forget_outline(&path);
-            language.push_soon();
+            language.push_soon_of(path.clone());
+            // A file that somebody just made may be the one that is meant.
+            if method == "textDocument/didSave" && language.names_a_part_of(&path) {
+                language.files_came_or_went(std::slice::from_ref(&path));
+            }
             // What was typed and not saved is not there any more.
             if method == "textDocument/didClose" && path.extension().is_some_and(|ending| ending == "md") {
                 language.memories_changed();
             }
         }
         "workspace/didRenameFiles" => renamed(language, params),
-        "workspace/didChangeWatchedFiles" => language.files_changed(),
+        "workspace/didChangeWatchedFiles" => language.files_came_or_went(&watched(language, params)),
         "workspace/didChangeWorkspaceFolders" => {
             language.settings_changed();
             language.memories_changed();
@@ -247,8 +330,38 @@ pub(crate) fn observe(server: &Server, method: &str, params: Option<&RawValue>) 
 }
 
 fn document(params: Option<&RawValue>) -> Option<PathBuf> {
-    let params: Value = serde_json::from_str(params?.get()).ok()?;
-    uri::to_path(params.pointer("/textDocument/uri")?.as_str()?)
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        text_document: Identifier,
+    }
+    #[derive(Deserialize)]
+    struct Identifier {
+        uri: String,
+    }
+    let params: Params = serde_json::from_str(params?.get()).ok()?;
+    uri::to_path(&params.text_document.uri)
+}
+
+/// Of what the client saw, what has to do with a file that is named.
+fn watched(language: &Arc<Language>, params: Option<&RawValue>) -> Vec<PathBuf> {
+    #[derive(Deserialize)]
+    struct Params {
+        changes: Vec<Change>,
+    }
+    #[derive(Deserialize)]
+    struct Change {
+        uri: String,
+        #[serde(rename = "type")]
+        kind: u8,
+    }
+    const CHANGED: u8 = 2;
+    let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else {
+        return Vec::new();
+    };
+    let places = params.changes.iter().filter(|change| change.kind != CHANGED);
+    let places = places.filter_map(|change| uri::to_path(&change.uri));
+    places.filter(|place| language.names_a_part_of(place)).collect()
 }
 
 fn renamed(language: &Arc<Language>, params: Option<&RawValue>) {
@@ -270,8 +383,8 @@ fn renamed(language: &Arc<Language>, params: Option<&RawValue>) {
         .collect();
     for (old, new) in &moves {
         language.state().files.rename(old, new);
+        language.files_came_or_went(&[old.clone(), new.clone()]);
     }
-    language.files_changed();
     let agent = Arc::clone(&language.agent);
     tokio::task::spawn_blocking(move || {
         for (old, new) in moves {

@@ -6,7 +6,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use agent::{Frontend as _, SymbolQuery};
+use agent::Frontend as _;
 use language::{LeadsTo, Mark, Outline, Role};
 use ls_types::{
     CodeLens, CodeLensParams, InlayHint, InlayHintLabel, InlayHintLabelPart, InlayHintLabelPartTooltip,
@@ -89,7 +89,7 @@ impl Language {
         opened: &Opened,
         offset: usize,
     ) -> Option<(std::ops::Range<usize>, String)> {
-        let outline = self.outline(&opened.path);
+        let outline = self.outline(opened);
         let facts = view.facts();
         let marks = language::marks(&opened.page(), &facts, outline.as_deref());
         let mark = marks.into_iter().find(|mark| mark.range.start <= offset && offset <= mark.range.end)?;
@@ -103,15 +103,15 @@ impl Language {
 
     pub(super) fn marks(self: &Arc<Self>, view: &View, opened: &Opened) -> Vec<Mark> {
         self.want_outline(view, opened);
-        let outline = self.outline(&opened.path);
+        let outline = self.outline(opened);
         language::marks(&opened.page(), &view.facts(), outline.as_deref())
     }
 
-    /// The outline of the very text that is open.
-    fn outline(&self, path: &Path) -> Option<Vec<Outline>> {
-        let version = self.frontend.documents.version(path)?;
+    /// The outline of the very text that is asked about.
+    pub(super) fn outline(&self, opened: &Opened) -> Option<Vec<Outline>> {
+        let version = opened.version?;
         let state = self.state();
-        let outlined = state.outlines.get(path).filter(|outlined| outlined.version == version)?;
+        let outlined = state.outlines.get(&opened.path).filter(|outlined| outlined.version == version)?;
         outlined.symbols.clone()
     }
 
@@ -121,7 +121,7 @@ impl Language {
     }
 
     fn want_outline(self: &Arc<Self>, view: &View, opened: &Opened) {
-        let Some(version) = self.frontend.documents.version(&opened.path) else { return };
+        let Some(version) = opened.version else { return };
         if !self.frontend.offers().symbols || !view.knowledge.speaks_of_a_name_in(&opened.text) {
             return;
         }
@@ -135,21 +135,26 @@ impl Language {
         let (language, path) = (Arc::downgrade(self), opened.path.clone());
         let frontend = Arc::clone(&self.frontend);
         tokio::spawn(async move {
-            let symbols = frontend.symbols(SymbolQuery::File(path.clone())).await;
+            let symbols = frontend.outline(&path).await;
             let (Some(symbols), Some(language)) = (symbols, language.upgrade()) else { return };
-            let Some(measured) = language.measured(&path) else { return };
+            // Of a text that has moved on nobody knows which one the answer is about.
+            let Some((measured, _)) = language.workspace.measured(&path).filter(|(_, now)| *now == version)
+            else {
+                return;
+            };
             let text = measured.text();
-            let symbols = symbols.into_iter().map(|symbol| {
-                let line = u32::try_from(symbol.line.saturating_sub(1)).unwrap_or(u32::MAX);
-                let start = measured.offset(workspace::Position { line, character: 0 });
-                let end = measured.offset(workspace::Position { line, character: u32::MAX });
-                let within = text.get(start..end).unwrap_or_default();
-                let at = within.find(&symbol.name).map_or(start, |at| start + at);
-                let range = at..(at + symbol.name.len()).min(end).max(at);
-                Outline { name: symbol.name, range }
+            let offset = |at: protocol::Position| {
+                measured.offset(workspace::Position { line: at.line, character: at.character })
+            };
+            let symbols = symbols.into_iter().filter_map(|symbol| {
+                let range = symbol.selection_range.unwrap_or(symbol.range);
+                let start = offset(range.start);
+                Outline::of(&text, &symbol.name, start..offset(range.end).max(start))
             });
             let symbols: Vec<Outline> = symbols.collect();
-            if let Some(outlined) = language.state().outlines.get_mut(&path) {
+            if let Some(outlined) =
+                language.state().outlines.get_mut(&path).filter(|outlined| outlined.version == version)
+            {
                 outlined.symbols = Some(symbols);
             }
             language.refresh();

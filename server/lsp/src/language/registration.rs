@@ -73,6 +73,8 @@ pub(crate) struct Offered {
     refreshes_lenses: bool,
     refreshes_hints: bool,
     refreshes_diagnostics: bool,
+    /// It can be told later which files to watch.
+    watches: bool,
 }
 
 impl Offered {
@@ -100,6 +102,7 @@ impl Offered {
             refreshes_lenses: is("/workspace/codeLens/refreshSupport"),
             refreshes_hints: is("/workspace/inlayHint/refreshSupport"),
             refreshes_diagnostics: is("/workspace/diagnostics/refreshSupport"),
+            watches: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
         }
     }
 
@@ -136,7 +139,7 @@ impl Language {
     /// Tells the client for which files it is to ask, as far as that is not what it was told before.
     pub(super) fn register(&self) {
         let offered = self.offered();
-        if offered.dynamic == 0 {
+        if offered.dynamic == 0 && !offered.watches {
             return;
         }
         // Held while the switches are looked at: of two at once, the later one decides.
@@ -156,6 +159,11 @@ impl Language {
                 options.insert("documentSelector".to_owned(), Value::Array(selector));
             }
             wanted.insert(feature.method, options);
+        }
+        if offered.watches {
+            // What is made and deleted: a memory may name it from wherever its writer stood.
+            let watchers = json!([{ "globPattern": "**/*", "kind": 1 | 4 }]);
+            wanted.insert("workspace/didChangeWatchedFiles", json!({ "watchers": watchers }));
         }
         let id = |method: &str| format!("reverie/{method}");
         let gone: Vec<Value> = registered
@@ -192,6 +200,13 @@ impl Language {
             self.ask(method, Value::Null);
         }
         self.push_soon();
+    }
+
+    /// Likewise, where nothing else is another.
+    pub(super) fn refresh_lenses(&self) {
+        if self.offered().refreshes_lenses {
+            self.ask("workspace/codeLens/refresh", Value::Null);
+        }
     }
 
     fn ask(&self, method: &'static str, params: Value) {

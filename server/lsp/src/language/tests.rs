@@ -4,6 +4,7 @@ mod any_text;
 mod editing;
 mod instructions;
 mod keeping;
+mod sources;
 mod switches;
 
 use std::{fs, path::PathBuf};
@@ -165,7 +166,7 @@ async fn a_memory_and_its_index_are_served() {
     .await;
     desk.check("textDocument/completion", "memory/MEMORY.md", at(2, 9), expect![[r#"[{"label":"auth.md","kind":17,"detail":"Auth","documentation":{"kind":"markdown","value":"> Call `login()` of `src/auth.rs` once, see `src/old.rs`."},"sortText":"0000","filterText":"auth.md","textEdit":{"range":{"start":{"line":2,"character":9},"end":{"line":2,"character":9}},"newText":"auth.md"}}]"#]]).await;
     desk.check("textDocument/diagnostic", "memory/MEMORY.md", json!({}), expect![[r#"{"kind":"full","resultId":"1b60c42eed4fd2b9","items":[{"range":{"start":{"line":2,"character":9},"end":{"line":2,"character":16}},"severity":2,"code":"dead-link","source":"reverie","message":"there is no gone.md, which this entry links to"}]}"#]]).await;
-    desk.check("textDocument/diagnostic", "memory/auth.md", json!({}), expect![[r#"{"kind":"full","resultId":"9890771f45cc6e32","items":[{"range":{"start":{"line":6,"character":42},"end":{"line":6,"character":54}},"severity":2,"code":"stale-reference","source":"reverie","message":"there is no src/old.rs in the workspace any more: check it, or say when it was"}]}"#]]).await;
+    desk.check("textDocument/diagnostic", "memory/auth.md", json!({}), expect![[r#"{"kind":"full","resultId":"1d9e540821044d8c","items":[{"range":{"start":{"line":6,"character":42},"end":{"line":6,"character":54}},"severity":2,"code":"stale-reference","source":"reverie","message":"there is no src/old.rs in the workspace: check it, or say when it was"}]}"#]]).await;
     let here = json!({ "range": over(6, 45, 45), "context": { "diagnostics": [] } });
     desk.check("textDocument/codeAction", "memory/auth.md", here, expect![[r#"[{"title":"Remove the reference","kind":"quickfix","edit":{"documentChanges":[{"textDocument":{"uri":"M:/auth.md","version":null},"edits":[{"range":{"start":{"line":6,"character":41},"end":{"line":6,"character":54}},"newText":""}]}]},"isPreferred":true},{"title":"Say that it is gone","kind":"quickfix","edit":{"documentChanges":[{"textDocument":{"uri":"M:/auth.md","version":null},"edits":[{"range":{"start":{"line":6,"character":42},"end":{"line":6,"character":54}},"newText":"src/old.rs (gone, TODAY)"}]}]}},{"title":"Delete this memory","kind":"refactor","command":{"title":"Delete this memory","command":"reverie.memory.delete","arguments":[{"path":"M:/auth.md"}]}}]"#]]).await;
 }

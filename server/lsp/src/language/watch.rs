@@ -23,28 +23,24 @@ pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
     /// With what tells a folder from another of the same name: one that was removed is not watched any more.
     watched: BTreeMap<PathBuf, (u64, u64)>,
-    /// Where what is named was last found: it may come back there.
-    found: BTreeMap<String, PathBuf>,
     names: Arc<Mutex<HashSet<OsString>>>,
 }
 
 impl Watch {
-    /// Watches what the memories name from now on, and nothing else. `tell` is called when it comes or goes.
+    /// Watches what the memories name from now on, and nothing else. `tell` is called with what comes or goes; with
+    /// nothing, where nobody knows what it was.
     pub(super) fn turn_to(
         &mut self,
         knowledge: &Knowledge,
         files: &Files,
-        tell: impl Fn() + Send + Sync + 'static,
+        tell: impl Fn(&[PathBuf]) + Send + Sync + 'static,
     ) {
         let mut names: HashSet<OsString> = HashSet::new();
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut last_found = BTreeMap::new();
         for path in knowledge.named_paths() {
             names.extend(Path::new(path).components().map(|part| part.as_os_str().to_owned()));
-            let found = files.find(path).or_else(|| self.found.get(path).cloned());
-            if let Some(found) = &found {
-                last_found.insert(path.to_owned(), found.clone());
-            }
+            // It may come back where it was.
+            let found = files.find(path).or_else(|| files.last_found(path));
             for root in files.roots() {
                 let place =
                     found.clone().filter(|found| found.starts_with(root)).unwrap_or_else(|| root.join(path));
@@ -53,7 +49,6 @@ impl Watch {
                 folders.extend(between.map(Path::to_owned));
             }
         }
-        self.found = last_found;
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         let identity = |folder: PathBuf| {
             let metadata = fs::metadata(&folder).ok().filter(fs::Metadata::is_dir)?;
@@ -69,21 +64,19 @@ impl Watch {
     fn watch(
         &mut self,
         wanted: BTreeMap<PathBuf, (u64, u64)>,
-        tell: impl Fn() + Send + Sync + 'static,
+        tell: impl Fn(&[PathBuf]) + Send + Sync + 'static,
     ) -> notify::Result<()> {
         if self.watcher.is_none() && !wanted.is_empty() {
             let names = Arc::clone(&self.names);
-            self.watcher = Some(notify::recommended_watcher(move |event: notify::Result<Event>| {
-                let concerned = match event {
-                    Ok(event) => {
-                        event.need_rescan() || is_coming_or_going(event.kind) && names_one(&event, &names)
+            self.watcher =
+                Some(notify::recommended_watcher(move |event: notify::Result<Event>| match event {
+                    Ok(event) if event.need_rescan() => tell(&[]),
+                    Ok(event) if is_coming_or_going(event.kind) && names_one(&event, &names) => {
+                        tell(&event.paths);
                     }
-                    Err(_) => true,
-                };
-                if concerned {
-                    tell();
-                }
-            })?);
+                    Ok(_) => {}
+                    Err(_) => tell(&[]),
+                })?);
         }
         let Some(watcher) = &mut self.watcher else { return Ok(()) };
         for (folder, identity) in &self.watched {

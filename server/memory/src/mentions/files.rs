@@ -2,11 +2,14 @@
 //!
 //! People write a path from wherever they stand: `src/main.rs`, `server/x/src/main.rs`, `main.rs`. What is not found
 //! from a root is looked up in a list of all files, which is made when it is first needed and kept until somebody says
-//! that it is old. Where the list had to end early, everything may exist.
+//! that it is old, or a name is new and not in it. Where the list had to end early, everything may exist.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Place, has_ending_of_a_file};
 
 /// Names that are listed.
 const MOST: usize = 200_000;
@@ -16,6 +19,12 @@ const MOST_RENAMED: usize = 10_000;
 const MOST_STEPS: usize = 20;
 /// Folders that hold what others wrote, or what was made from the rest.
 const CLOSED: [&str; 6] = [".git", "node_modules", "target", ".venv", "dist", "__pycache__"];
+/// Folders that often do: they are listed, but what comes and goes there is no news.
+const OFTEN_MADE: [&str; 8] = ["build", "out", "obj", "coverage", "venv", "tmp", ".next", ".cache"];
+/// Names that were looked for in vain and are kept in mind.
+const MOST_MISSED: usize = 10_000;
+/// A list is as good as new for so many times as long as it took to make.
+const REST: u32 = 50;
 
 #[derive(Debug, Default)]
 pub struct Files {
@@ -23,6 +32,10 @@ pub struct Files {
     listed: Mutex<Option<Arc<Listed>>>,
     /// From where files were to where they are, relative to a root; of those that somebody told about.
     renamed: Mutex<HashMap<String, String>>,
+    /// Where a name last led.
+    found: Mutex<HashMap<String, PathBuf>>,
+    /// When a name was first looked for in vain.
+    missed: Mutex<HashMap<String, Instant>>,
 }
 
 #[derive(Debug)]
@@ -30,11 +43,13 @@ struct Listed {
     /// From a name to the folders it is in: the root's number, and the path from it with a `/` at both ends.
     folders: HashMap<String, Vec<(usize, String)>>,
     is_complete: bool,
+    began: Instant,
+    took: Duration,
 }
 
 impl Files {
     pub fn new(roots: Vec<PathBuf>) -> Self {
-        Self { roots, listed: Mutex::default(), renamed: Mutex::default() }
+        Self { roots, ..Self::default() }
     }
 
     pub fn roots(&self) -> &[PathBuf] {
@@ -44,11 +59,20 @@ impl Files {
     /// Files may have come since they were listed. That one has gone is noticed anyway. Whoever asks meanwhile does not
     /// wait.
     pub fn list_again(&self) {
-        let is_listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_listed = lock(&self.listed).is_some();
         if is_listed {
             let listed = Arc::new(Listed::of(&self.roots));
-            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+            *lock(&self.listed) = Some(listed);
         }
+    }
+
+    /// Whether the list is right about a place.
+    pub fn is_as_listed(&self, place: &Path) -> bool {
+        let Some(listed) = lock(&self.listed).clone() else { return true };
+        let relative = self.roots.iter().find_map(|root| place.strip_prefix(root).ok()?.to_str());
+        let Some(relative) = relative.filter(|path| !is_in(path, &CLOSED)) else { return true };
+        let is_listed = self.below(&listed, relative).any(|listed| listed == place);
+        is_listed == place.symlink_metadata().is_ok()
     }
 
     /// Somebody renamed a file or a folder.
@@ -57,7 +81,7 @@ impl Files {
             self.roots.iter().find_map(|root| Some(path.strip_prefix(root).ok()?.to_str()?.to_owned()))
         };
         if let (Some(old), Some(new)) = (relative(old), relative(new)) {
-            let mut renamed = self.renamed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut renamed = lock(&self.renamed);
             if renamed.len() < MOST_RENAMED {
                 renamed.insert(old, new);
             }
@@ -66,7 +90,7 @@ impl Files {
 
     /// Where the file is now, as far as somebody told, and it is there.
     pub fn renamed(&self, path: &str) -> Option<String> {
-        let renamed = self.renamed.lock().unwrap_or_else(PoisonError::into_inner);
+        let renamed = lock(&self.renamed);
         // By its own name rather than by a folder's.
         let next = |path: &str| {
             let fitting = renamed.iter().filter_map(|(old, new)| {
@@ -92,20 +116,42 @@ impl Files {
         self.roots.iter().any(|root| root.join(first).is_dir())
     }
 
-    pub fn may_have(&self, path: &str) -> bool {
-        let from_a_root = |root: &PathBuf| root.join(path).symlink_metadata().is_ok();
-        self.roots.iter().any(from_a_root)
-            || !self.listed().is_complete
-            || self.below(path).any(|found| found.symlink_metadata().is_ok())
+    /// Whether a name leads nowhere, as far as anybody can be sure. A name that never led anywhere may mean something
+    /// else: a library, a branch, what is made by a build.
+    pub fn is_gone(&self, path: &str, place: Place) -> bool {
+        if is_in(path, &CLOSED) || is_in(path, &OFTEN_MADE) || self.at_a_root(path).is_some() {
+            return false;
+        }
+        match self.last_found(path) {
+            // Another whose path ends so is another.
+            Some(last) if self.is_at_a_root(&last, path) => true,
+            Some(_) => !self.may_be_elsewhere(path),
+            None => self.is_meant_to_be_a_file(path, place) && !self.may_be_elsewhere(path),
+        }
     }
 
     /// Where the file is, if it is there: from a root, else the only one whose path ends so.
     pub fn find(&self, path: &str) -> Option<PathBuf> {
-        let from_a_root = self.roots.iter().map(|root| root.join(path)).find(|found| found.exists());
-        from_a_root.or_else(|| {
-            let mut found = self.below(path).filter(|found| found.exists());
-            found.next().filter(|_| found.next().is_none())
+        self.at_a_root(path).or_else(|| {
+            if self.last_found(path).is_some_and(|last| self.is_at_a_root(&last, path)) {
+                return None;
+            }
+            let listed = self.listed();
+            let mut found = self.below(&listed, path).filter(|found| found.exists());
+            let only = found.next().filter(|_| listed.is_complete && found.next().is_none())?;
+            lock(&self.found).insert(path.to_owned(), only.clone());
+            Some(only)
         })
+    }
+
+    /// Whether it is, or was, the path of a file from a root.
+    pub(super) fn knows(&self, path: &str) -> bool {
+        self.at_a_root(path).is_some() || self.last_found(path).is_some()
+    }
+
+    /// Where a name led when it last led anywhere.
+    pub fn last_found(&self, path: &str) -> Option<PathBuf> {
+        lock(&self.found).get(path).cloned()
     }
 
     /// The path, relative to a root, of the only file of this name.
@@ -133,12 +179,59 @@ impl Files {
         found
     }
 
+    fn at_a_root(&self, path: &str) -> Option<PathBuf> {
+        let places = self.roots.iter().map(|root| root.join(path));
+        let found = places.into_iter().find(|place| place.symlink_metadata().is_ok())?;
+        let mut last = lock(&self.found);
+        if last.get(path) != Some(&found) {
+            last.insert(path.to_owned(), found.clone());
+        }
+        Some(found)
+    }
+
+    fn is_at_a_root(&self, place: &Path, path: &str) -> bool {
+        self.roots.iter().any(|root| root.join(path) == place)
+    }
+
+    fn is_meant_to_be_a_file(&self, path: &str, place: Place) -> bool {
+        let Some((folder, name)) = path.rsplit_once('/') else { return place == Place::Link };
+        // `src/utils/date` may be `src/utils/date.ts`, or a branch.
+        has_ending_of_a_file(name)
+            || self.roots.iter().any(|root| {
+                let Ok(entries) = root.join(folder).read_dir() else { return false };
+                let with_ending = format!("{name}.");
+                !entries.flatten().any(|it| it.file_name().to_string_lossy().starts_with(&with_ending))
+            })
+    }
+
+    fn may_be_elsewhere(&self, path: &str) -> bool {
+        let first_missed = {
+            let mut missed = lock(&self.missed);
+            if missed.len() > MOST_MISSED {
+                missed.clear();
+            }
+            *missed.entry(path.to_owned()).or_insert_with(Instant::now)
+        };
+        let has = |listed: &Listed| {
+            !listed.is_complete || self.below(listed, path).any(|found| found.symlink_metadata().is_ok())
+        };
+        let listed = self.listed();
+        if has(&listed) {
+            return true;
+        }
+        // A name that is newer than the list may be of a file that is, too.
+        let is_worth_a_look = listed.began < first_missed && listed.began.elapsed() > listed.took * REST;
+        if is_worth_a_look {
+            self.list_again();
+        }
+        is_worth_a_look && has(&self.listed())
+    }
+
     /// Where the list has something whose path ends so.
-    fn below(&self, path: &str) -> impl Iterator<Item = PathBuf> {
+    fn below(&self, listed: &Listed, path: &str) -> impl Iterator<Item = PathBuf> {
         let (folder, name) = path
             .rsplit_once('/')
             .map_or(("/".to_owned(), path), |(folder, name)| (format!("/{folder}/"), name));
-        let listed = self.listed();
         let ends = |(_, other): &&(usize, String)| other.ends_with(&folder);
         let folders = listed.folders.get(name).map(Vec::as_slice).unwrap_or_default();
         let paths = folders.iter().filter(ends).filter_map(|(root, folder)| {
@@ -148,14 +241,15 @@ impl Files {
     }
 
     fn listed(&self) -> Arc<Listed> {
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = lock(&self.listed);
         Arc::clone(listed.get_or_insert_with(|| Arc::new(Listed::of(&self.roots))))
     }
 }
 
 impl Listed {
     fn of(roots: &[PathBuf]) -> Self {
-        let mut listed = Self { folders: HashMap::new(), is_complete: true };
+        let began = Instant::now();
+        let mut listed = Self { folders: HashMap::new(), is_complete: true, began, took: Duration::ZERO };
         let mut count = 0;
         let mut left: Vec<(PathBuf, usize, String)> =
             roots.iter().enumerate().map(|(number, root)| (root.clone(), number, "/".to_owned())).collect();
@@ -166,6 +260,7 @@ impl Listed {
                 break;
             }
         }
+        listed.took = began.elapsed();
         listed
     }
 
@@ -190,3 +285,14 @@ impl Listed {
         count
     }
 }
+
+fn is_in(path: &str, folders: &[&str]) -> bool {
+    path.split('/').any(|part| folders.contains(&part))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

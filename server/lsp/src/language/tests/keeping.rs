@@ -39,7 +39,7 @@ async fn a_memory_is_stale_within_a_second_and_the_fix_leads_to_where_the_file_i
     asked(&mut desk, "workspace/codeLens/refresh").await;
     let here = json!({ "range": over(6, 25, 25), "context": { "diagnostics": [] } });
     let actions = desk.ask("textDocument/codeAction", "memory/auth.md", here).await;
-    assert_eq!(actions[0]["title"], "It is src/deep/auth.rs now", "{actions}");
+    assert_eq!(actions[0]["title"], "Point to src/deep/auth.rs", "{actions}");
     assert_eq!(actions[0]["edit"]["documentChanges"][0]["edits"][0]["newText"], "src/deep/auth.rs");
     assert_eq!(actions[1]["title"], "Remove the reference");
     let lenses = desk.ask("textDocument/codeLens", "memory/auth.md", json!({})).await;
@@ -80,7 +80,8 @@ async fn a_source_file_that_the_editor_renames_is_followed_and_one_that_it_delet
     let stale = event(&mut desk, "stale").await;
     assert_eq!(stale["files"][0]["reason"], "src/session.rs is gone", "{stale}");
     let actions = desk.ask("textDocument/codeAction", "memory/auth.md", here).await;
-    assert_eq!(actions[0]["title"], "It is a/session.rs now", "the only one that has its name: {actions}");
+    assert_eq!(actions[0]["title"], "Point to a/session.rs", "the only one that has its name: {actions}");
+    assert_ne!(actions[0]["isPreferred"], true, "{actions}");
     assert_eq!(actions[1]["title"], "Remove the reference");
     assert_eq!(actions[1]["edit"]["documentChanges"][0]["textDocument"]["version"], 1);
 }

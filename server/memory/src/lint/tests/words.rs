@@ -75,40 +75,53 @@ fn references_to_what_is_gone_are_found() {
     );
     let root = workspace.path().to_owned();
     let inside = format!("`{}/src/gone.rs`", root.display());
-    let exists = |symbol: &str| match symbol {
-        "frob" | "Thing::frob" => Some(true),
-        "gone" | "Gone::frob" | "thing.gone" => Some(false),
-        _ => None,
-    };
-    let context = LintContext { roots: vec![root], symbol_exists: Some(&exists), ..LintContext::default() };
+    let context = LintContext { roots: vec![root], ..LintContext::default() };
     let good = "`src/main.rs:12`, `./src/main.rs#L3`, `er/module.py`, `module.py`, `docs/`, [guide](docs/guide.md), `n.md`, \
                 [self](n.md), [index](MEMORY.md)\n\n\
                 `cargo test src/gone.rs`, `https://x.org/gone.rs`, `src/*.rs`, `origin/main`, `and/or`, `@scope/pkg.js`, \
                 `~/gone.rs`, `/etc/gone.rs`, `<file>.rs`, `Node.js`, `settings.json`, `../other/gone.rs`, `$HOME/gone.rs`, \
-                `application/json`, `-x/y.rs`, [site](https://x.org/gone.md), [mail](mailto:a@b.rs)\n\n\
+                `application/json`, `-x/y.rs`, `stdio.h`, `discord.js`, `src/deep/er/module`, `target/release/x`, [site](https://x.org/gone.md), [mail](mailto:a@b.rs)\n\n\
                 ```\nsrc/gone.rs\n`src/gone.rs`\n```\n\n`frob()`, `Thing::frob`, `unknown()`, `plain`, `a b()`\n";
     check_body(good, &context, expect![""]);
     let bad = format!(
-        "`src/gone.rs:4`\n`gone.py` and [it](docs/gone.md)\n`src/gone`, `elsewhere/gone.yaml`\n[other](gone.md)\n\
-         {inside}\n`gone()`, `Gone::frob()`\n``thing.gone()``\n`src/gone.rs:4` again\n"
+        "`src/gone.rs:4`\n[it](docs/gone.md)\n`src/gone`, `elsewhere/gone.yaml`\n[other](gone.md)\n\
+         {inside}\n`src/gone.rs:4` again\n"
     );
     check_body(
         &bad,
         &context,
         expect![[r#"
-        n.md:6 stale-reference: there is no src/gone.rs in the workspace any more: check it, or say when it was
-        n.md:7 stale-reference: there is no gone.py in the workspace any more: check it, or say when it was
-        n.md:7 stale-reference: there is no docs/gone.md in the workspace any more: check it, or say when it was
-        n.md:8 stale-reference: there is no src/gone in the workspace any more: check it, or say when it was
-        n.md:8 stale-reference: there is no elsewhere/gone.yaml in the workspace any more: check it, or say when it was
-        n.md:9 stale-reference: there is no gone.md in the workspace any more: check it, or say when it was
-        n.md:10 stale-reference: there is no src/gone.rs in the workspace any more: check it, or say when it was
-        n.md:11 stale-reference: there is no gone in the workspace any more: check it, or say when it was
-        n.md:11 stale-reference: there is no Gone::frob in the workspace any more: check it, or say when it was
-        n.md:12 stale-reference: there is no thing.gone in the workspace any more: check it, or say when it was
+        n.md:6 stale-reference: there is no src/gone.rs in the workspace: check it, or say when it was
+        n.md:7 stale-reference: there is no docs/gone.md in the workspace: check it, or say when it was
+        n.md:8 stale-reference: there is no src/gone in the workspace: check it, or say when it was
+        n.md:8 stale-reference: there is no elsewhere/gone.yaml in the workspace: check it, or say when it was
+        n.md:9 stale-reference: there is no gone.md in the workspace: check it, or say when it was
+        n.md:10 stale-reference: there is no src/gone.rs in the workspace: check it, or say when it was
     "#]],
     );
     check_body(&bad, &LintContext::default(), expect![""]);
+}
+
+#[test]
+fn a_symbol_that_its_file_has_not_is_found() {
+    let workspace = directory("//- src/auth.rs\nfn login() {}\n//- src/other.rs\nfn moved() {}\n");
+    let unsaved = |path: &Path| path.ends_with("src/other.rs").then(|| "fn typed() {}".to_owned());
+    let context = LintContext {
+        roots: vec![workspace.path().to_owned()],
+        buffer: Some(&unsaved),
+        ..LintContext::default()
+    };
+    let good = "`login()` in `src/auth.rs`\n`typed()` of `src/other.rs`\n`login()` in `src/other.rs`, then `src/auth.rs`\n\
+                Never call `unwrap()` in `src/auth.rs`\n`logout()`\n";
+    check_body(good, &context, expect![""]);
+    check_body(
+        "About `Session::logout` in `src/auth.rs`.\n`x()` in `src/gone.rs`\n",
+        &context,
+        expect![[r#"
+            n.md:6 stale-reference: there is no Session::logout in src/auth.rs: check it, or say when it was
+            n.md:7 stale-reference: there is no src/gone.rs in the workspace: check it, or say when it was
+        "#]],
+    );
 }
 
 #[test]
