@@ -199,7 +199,7 @@ pub fn missing(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Diagnostic> {
 pub fn source_actions(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -> Vec<Action> {
     let mut actions = Vec::new();
     if facts.places.memory.is_some() {
-        let deed = Deed::Remember { range: range.clone() };
+        let deed = Deed::Remember;
         let title = "Remember something about this".to_owned();
         actions.push(Action { title, code: None, deed, is_preferred: false });
     }
