@@ -112,7 +112,7 @@ impl Language {
             self.keeper.watch(&knowledge, &known_files);
             self.tell_stale(&knowledge, &known_files);
         }
-        if !events.is_empty() {
+        if !events.is_empty() && self.agent.inline().notifications {
             let view = self.view(places);
             for event in events {
                 self.tell_inline(&view, &event);
@@ -272,12 +272,5 @@ fn renamed(language: &Arc<Language>, params: Option<&RawValue>) {
         language.state().files.rename(old, new);
     }
     language.files_changed();
-    let agent = Arc::clone(&language.agent);
-    tokio::task::spawn_blocking(move || {
-        for (old, new) in moves {
-            if let Err(error) = agent.memory_moved(&old, &new) {
-                tracing::debug!(%error, "the index does not follow a renamed memory");
-            }
-        }
-    });
+    language.follow(moves);
 }
