@@ -78,7 +78,7 @@ harness.test(
 )
 
 harness.test(
-  'a memory and its line in the index come back together, wherever a second ends',
+  'the last change comes back with what was changed with it, and of one memory only its own',
   { files = user.TWO, init = user.INIT },
   function(editor)
     local undone = editor:lua([[
@@ -86,19 +86,19 @@ harness.test(
       local undone = {}
       client.ask = function(method, params, done)
         if method == 'reverie/memory/undo' then
-          table.insert(undone, params.changeId)
+          table.insert(undone, params)
         else
-          done({ changes = {
-            { id = 'index', at = '2026-01-01T00:00:00.001Z', by = 'user', why = 'deleted' },
-            { id = 'memory', at = '2025-12-31T23:59:59.998Z', by = 'user', why = 'deleted' },
-            { id = 'another', at = '2025-12-31T23:59:50.000Z', by = 'user', why = 'deleted' },
-          } })
+          done({ changes = { { id = params.path or 'last', at = '2026-01-01T00:00:00Z', by = 'user', why = 'x' } } })
         end
       end
       require('reverie.memory').undo()
+      require('reverie.memory').undo('one.md')
       return undone
     ]])
-    harness.equal(undone, { 'index', 'memory' })
+    harness.equal(undone, {
+      { changeId = 'last', together = true },
+      { changeId = 'one.md', together = false },
+    })
   end
 )
 

@@ -276,6 +276,11 @@ export interface DeleteMemoryParams {
   path: string;
 }
 
+export interface DeleteMemoryResult {
+  /** For `reverie/memory/undo`, with `together`. */
+  changeId?: string;
+}
+
 export interface DeleteSessionParams {
   sessionId: string;
 }
@@ -1268,9 +1273,11 @@ export interface UncompactSessionParams {
   sessionId: string;
 }
 
-/** One of the fields says what to take back. */
+/** One of `changeId`, `dreamId` and `since` says what to take back. */
 export interface UndoMemoryParams {
   changeId?: string;
+  /** With `changeId`: also all that was changed with it for the same reason, as a merge changes several files. */
+  together?: boolean;
   dreamId?: string;
   /** RFC 3339: all that was changed since. */
   since?: string;
@@ -1398,6 +1405,8 @@ export interface WriteMemoryParams {
 export interface WriteMemoryResult {
   /** Absolute. */
   path: string;
+  /** For `reverie/memory/undo`, with `together`; absent if everything was as it should be. */
+  changeId?: string;
 }
 
 /** Requests that the server answers. */
@@ -1447,7 +1456,7 @@ export interface ClientRequests {
   /** Writes a memory for the user; what it was is kept in its history. */
   "reverie/memory/write": { params: WriteMemoryParams; result: WriteMemoryResult };
   /** Deletes a memory and its line in the index; both are kept in the history. */
-  "reverie/memory/delete": { params: DeleteMemoryParams; result: Empty };
+  "reverie/memory/delete": { params: DeleteMemoryParams; result: DeleteMemoryResult };
   /** Finds memories by their words. */
   "reverie/memory/search": { params: SearchMemoryParams; result: SearchMemoryResult };
   /** Says why a memory was recalled for a message, or was not. */

@@ -273,7 +273,7 @@ M.table = {
         require('reverie.memory').lint()
       end,
       undo = function()
-        require('reverie.memory').undo()
+        require('reverie.memory').undo_here()
       end,
       history = function()
         require('reverie.memory').history()

@@ -16,6 +16,9 @@ local REST_MS = 300
 
 ---@type table<integer, boolean>
 local waiting = {}
+--- What has just happened, by buffer and mark.
+---@type table<integer, table<integer, reverie.MemoryPlace>>
+local shown = {}
 local has_begun = false
 
 ---@param buffer integer
@@ -33,6 +36,15 @@ local function write(buffer, line, words, namespace)
   })
 end
 
+---@param buffer integer
+---@param mark integer
+local function remove(buffer, mark)
+  (shown[buffer] or {})[mark] = nil
+  if vim.api.nvim_buf_is_loaded(buffer) then
+    vim.api.nvim_buf_del_extmark(buffer, flashes, mark)
+  end
+end
+
 ---@param params reverie.MemoryInlineParams
 function M.happened(params)
   if not config.get().inline.memory then
@@ -41,13 +53,44 @@ function M.happened(params)
   for _, place in ipairs(params.places) do
     local buffer = require('reverie.buffers').find(vim.uri_to_fname(place.uri))
     if buffer then
-      local undo = place.changeId and ' · :Reverie memory undo' or ''
+      local undo = place.changeId and ' · here :Reverie memory undo' or ''
       local mark = write(buffer, place.range.start.line, place.text .. undo, flashes)
+      shown[buffer] = shown[buffer] or {}
+      shown[buffer][mark] = place
       vim.defer_fn(function()
-        if vim.api.nvim_buf_is_loaded(buffer) then
-          vim.api.nvim_buf_del_extmark(buffer, flashes, mark)
-        end
+        remove(buffer, mark)
       end, SHOWN_MS)
+    end
+  end
+end
+
+--- The change that the line of the cursor tells of, the newest first.
+---@return string?
+function M.change_here()
+  local buffer = vim.api.nvim_get_current_buf()
+  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local newest
+  for _, found in ipairs(vim.api.nvim_buf_get_extmarks(buffer, flashes, { line, 0 }, { line, -1 }, {})) do
+    local place = (shown[buffer] or {})[found[1]]
+    if place and place.changeId and (not newest or found[1] > newest) then
+      newest = found[1]
+    end
+  end
+  return newest and shown[buffer][newest].changeId
+end
+
+--- What was taken back is not offered any more.
+---@param files reverie.MemoryEventFile[]
+function M.forget(files)
+  local gone = {}
+  for _, file in ipairs(files) do
+    gone[file.path] = true
+  end
+  for buffer, marks in pairs(shown) do
+    for mark, place in pairs(vim.deepcopy(marks)) do
+      if gone[place.path] then
+        remove(buffer, mark)
+      end
     end
   end
 end

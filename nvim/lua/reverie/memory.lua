@@ -46,6 +46,9 @@ function M.happened(params)
   if is_told and #params.files > 0 then
     tell.info(('%s: %s (:Reverie memory undo)'):format(TOLD[params.kind], names(params.files)))
   end
+  if params.kind == 'undone' then
+    require('reverie.inline').forget(params.files)
+  end
   if params.kind ~= 'recalled' then
     M.refresh()
   end
@@ -158,28 +161,32 @@ local function tell_undone(result)
 end
 
 ---@param change string
-function M.undo_change(change)
-  client.ask('reverie/memory/undo', { changeId = change }, tell_undone)
+---@param together? boolean With all that was changed with it.
+function M.undo_change(change, together)
+  client.ask('reverie/memory/undo', { changeId = change, together = together }, tell_undone)
 end
 
 --- Takes back the last change: of one memory, or of all.
 ---@param path? string
 function M.undo(path)
-  client.ask('reverie/memory/history', { path = path, limit = 10 }, function(result)
+  client.ask('reverie/memory/history', { path = path, limit = 1 }, function(result)
     local last = result.changes[1]
     if not last then
       tell.info('there is nothing to take back.')
       return
     end
-    for _, change in ipairs(result.changes) do
-      -- A memory and its line in the index go together, also where a second ends between them.
-      local seconds = when.seconds(last.at) - when.seconds(change.at)
-      if change.why ~= last.why or change.by ~= last.by or seconds > 1 then
-        return
-      end
-      M.undo_change(change.id)
-    end
+    M.undo_change(last.id, path == nil)
   end)
+end
+
+--- Takes back what the line of the cursor tells of, or else the last change.
+function M.undo_here()
+  local change = require('reverie.inline').change_here()
+  if change then
+    M.undo_change(change)
+  else
+    M.undo()
+  end
 end
 
 ---@param memory reverie.Memory

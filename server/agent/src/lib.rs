@@ -67,7 +67,8 @@ pub use faults::Faults;
 pub use frontend::{Frontend, Offers, PermissionAnswer, PermissionOption, PermissionQuestion};
 pub use history::review::{ChangeKind, ChangedFile, ChangedHunk, ChangedText, Verdict};
 pub use memories::{
-    HistoryEntry, HistoryQuery, ListedMemories, MemoryHit, MemoryLookup, MemoryReading, UndoneMemories,
+    HistoryEntry, HistoryQuery, ListedMemories, MemoryEdit, MemoryHit, MemoryLookup, MemoryReading,
+    Remembered, UndoneMemories,
 };
 pub use memory::{history::Target as UndoTarget, recall::Decision as RecallDecision};
 pub use settings::{Trust, TrustState};

@@ -30,7 +30,8 @@ use uuid::Uuid;
 
 pub(crate) use save::{note, save};
 
-pub use language::{MemoryLookup, MemoryReading};
+pub use deed::Remembered;
+pub use language::{MemoryEdit, MemoryLookup, MemoryReading};
 pub use requests::{HistoryEntry, HistoryQuery, ListedMemories, MemoryHit, UndoneMemories};
 
 use crate::{

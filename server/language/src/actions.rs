@@ -8,7 +8,7 @@ use memory::{
     mentions::{self, Mention, Place},
 };
 
-use crate::{Diagnostic, Facts, Page, Role, findings, links::touches};
+use crate::{Diagnostic, Facts, Page, Role, findings, links::touches, references};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
@@ -32,9 +32,7 @@ pub enum Deed {
     },
     Open(Vec<PathBuf>),
     /// Of a place in a source file.
-    Remember {
-        range: Range<usize>,
-    },
+    Remember,
 }
 
 /// For what is at a place, first what mends something there.
@@ -76,6 +74,9 @@ fn mend(page: &Page<'_>, facts: &Facts<'_>, finding: Diagnostic, actions: &mut V
                 edit(title, range.clone(), target, true);
             }
         }
+        code::DEAD_LINK if page.role.is_instructions() => {
+            edit("Remove the include".to_owned(), without(page, &range), String::new(), true);
+        }
         code::STALE_REFERENCE => {
             let found = mentions::find(page.text);
             let mention = found.iter().find(|mention| mention.range == range && !mention.is_by_reference());
@@ -84,10 +85,9 @@ fn mend(page: &Page<'_>, facts: &Facts<'_>, finding: Diagnostic, actions: &mut V
             }
         }
         code::RELATIVE_DATE => {
-            let words = page.text.get(range.clone()).unwrap_or_default();
-            let absolute = dates::absolute(words, Some(written_on(page, facts)));
-            if absolute != words {
-                edit(format!("Write {absolute}"), range.clone(), absolute, true);
+            let written = written_on(page, facts, range.start);
+            if let Some(date) = dates::instead_of(page.text, range.clone(), written) {
+                edit(format!("Write {date}"), range, date, true);
             }
         }
         code::LONG_LINE => {
@@ -140,9 +140,7 @@ fn other_targets(page: &Page<'_>, facts: &Facts<'_>, range: &Range<usize>) -> Ve
     });
     let targets = fitting.filter_map(|known| {
         let target = known.document.relative.strip_prefix(&folder)?;
-        let written =
-            if target.contains([' ', '(', ')']) { format!("<{target}>") } else { target.to_owned() };
-        Some((format!("Link to {target}"), written))
+        Some((format!("Link to {target}"), index::written_target(target)))
     });
     targets.take(3).collect()
 }
@@ -225,8 +223,13 @@ fn without(page: &Page<'_>, range: &Range<usize>) -> Range<usize> {
     range.start - usize::from(blank_before)..range.end
 }
 
-/// The day that the words were written, as far as anybody knows.
-fn written_on(page: &Page<'_>, facts: &Facts<'_>) -> jiff::civil::Date {
+/// The day that the words at a place were written, as far as anybody knows. What is not saved is written now.
+fn written_on(page: &Page<'_>, facts: &Facts<'_>, at: usize) -> jiff::civil::Date {
+    let line = page.text.get(page.line_at(at)).unwrap_or_default();
+    let is_saved = references::read(page.path).is_some_and(|text| text.lines().any(|saved| saved == line));
+    if !is_saved {
+        return facts.today;
+    }
     let created = page.fields().into_iter().find(|field| field.key == "created");
     let created = created.and_then(|field| dates::find_date(field.value));
     let relative = facts.places.memory_path(page.path);

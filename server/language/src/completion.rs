@@ -145,7 +145,7 @@ fn memories(page: &Page<'_>, facts: &Facts<'_>, range: Range<usize>) -> Vec<Item
         detail: Some(known.name.clone()),
         documentation: Some(hover::beginning(known.body())),
         range: range.clone(),
-        text: if target.contains([' ', '(', ')']) { format!("<{target}>") } else { target.to_owned() },
+        text: index::written_target(target),
     });
     items.collect()
 }

@@ -66,7 +66,7 @@ fn of_memory(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     let Some(relative) = facts.places.memory_path(page.path) else { return Vec::new() };
     let document = Document::new(page.path.to_owned(), relative, page.text.to_owned());
     let context =
-        LintContext { secrets: Some(&secrets_of), buffer: Some(facts.open), ..LintContext::default() };
+        LintContext { secrets: Some(&secrets::by_line), buffer: Some(facts.open), ..LintContext::default() };
     let knowledge = facts.knowledge;
     lint::lint_document(knowledge.directory(), &document, knowledge.others(), facts.files, &context)
 }
@@ -74,9 +74,7 @@ fn of_memory(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Finding> {
 fn of_instructions(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = lint::lint_instructions(page.path, page.text);
     for include in memory::instructions::includes(page.path, page.text, facts.home) {
-        // "Missing files are ignored": what does not look like a file is a name, `@ada`.
-        let looks_like_a_file = include.target.contains('/') || include.target.contains('.');
-        if looks_like_a_file && !include.path.exists() {
+        if looks_like_a_file(page, &include.target) && !include.path.exists() {
             let message = format!("there is no {}, which this would include", include.target);
             findings.push(at(page, include.range, code::DEAD_LINK, message));
             // More are not shown, and each asks the disk.
@@ -89,9 +87,20 @@ fn of_instructions(page: &Page<'_>, facts: &Facts<'_>) -> Vec<Finding> {
     findings
 }
 
+/// "Missing files are ignored": what does not look like a file is a name, `@ada`, or a package, `@acme/backend`.
+fn looks_like_a_file(page: &Page<'_>, target: &str) -> bool {
+    if ["./", "../", "~/", "/"].iter().any(|start| target.starts_with(start))
+        || memory::instructions::has_text_ending(target)
+    {
+        return true;
+    }
+    let folder = page.path.parent().unwrap_or(page.path);
+    target.split_once('/').is_some_and(|(first, _)| folder.join(first).is_dir())
+}
+
 fn of_skill(page: &Page<'_>) -> Vec<Finding> {
     let mut findings = lint::lint_instructions(page.path, page.text);
-    findings.retain(|finding| finding.code == code::HIDDEN_CHARACTERS);
+    findings.retain(|finding| finding.code != code::LONG_INSTRUCTIONS);
     if page.role != Role::Skill {
         return findings;
     }
@@ -133,10 +142,6 @@ fn at(page: &Page<'_>, range: Range<usize>, code: &'static str, message: String)
 pub(crate) fn inside(text: &str, range: Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(range.start);
     start..text.floor_char_boundary(range.end).max(start)
-}
-
-fn secrets_of(text: &str) -> Vec<(String, usize)> {
-    secrets::scan(text).into_iter().map(|finding| (finding.rule.to_owned(), finding.line)).collect()
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ pub fn format(page: &Page<'_>) -> Option<String> {
         return None;
     }
     let newline = if page.text.contains("\r\n") { "\r\n" } else { "\n" };
+    let (mark, body) = page.text.strip_prefix('\u{feff}').map_or(("", page.text), |body| ("\u{feff}", body));
     let mut lines: Vec<String> = Vec::new();
-    for line in page.text.lines() {
+    for line in body.lines() {
         let line = line.trim_end();
         if line.is_empty() && lines.last().is_none_or(String::is_empty) {
             continue;
@@ -21,8 +22,8 @@ pub fn format(page: &Page<'_>) -> Option<String> {
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
-    let mut text = lines.join(newline);
-    if !text.is_empty() {
+    let mut text = format!("{mark}{}", lines.join(newline));
+    if !lines.is_empty() {
         text.push_str(newline);
     }
     (text != page.text).then_some(text)
@@ -37,10 +38,7 @@ fn entry(line: &str) -> Option<String> {
         return None;
     }
     let indentation = line.get(..line.len() - line.trim_start().len())?;
-    let target = match entry.target.contains([' ', '(', ')']) {
-        true => format!("<{}>", entry.target),
-        false => entry.target.to_owned(),
-    };
+    let target = index::written_target(entry.target);
     let hook = if entry.hook.is_empty() { String::new() } else { format!(" — {}", entry.hook) };
     Some(format!("{indentation}- [{}]({target}){hook}", entry.title.trim()))
 }
@@ -78,6 +76,11 @@ mod tests {
     #[test]
     fn line_ends_stay_what_they_are() {
         check("- [A](a.md) - x\r\n\r\n\r\n- [B](b.md)", expect![["- [A](a.md) — x\r\n\r\n- [B](b.md)\r\n"]]);
+    }
+
+    #[test]
+    fn the_mark_of_an_encoding_stays() {
+        check("\u{feff}* [A](a.md)\n", expect![["\u{feff}- [A](a.md)\n"]]);
     }
 
     #[test]

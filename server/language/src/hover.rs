@@ -160,13 +160,15 @@ fn about_memory(relative: &str, facts: &Facts<'_>) -> Option<String> {
         }
     }
     if let Some(change) = facts.knowledge.last_change(relative) {
-        text.push_str(&format!("\n\nLast change: {}", changed(change, facts)));
+        text.push_str(&format!("\n\nLast change: {}", plain(&changed(change, facts))));
     }
     Some(text)
 }
 
+/// In words, not in Markdown.
 pub(crate) fn changed(change: &Change, facts: &Facts<'_>) -> String {
-    format!("{} by {}: {}", ago(change.at, facts.now), change.by.as_str(), plain(&change.why))
+    let why = markdown::frontmatter::one_line(&change.why);
+    format!("{} by {}: {why}", ago(change.at, facts.now), change.by.as_str())
 }
 
 /// Words of a memory as words, not as Markdown of ours: a name must not draw a link or an image.

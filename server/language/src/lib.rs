@@ -41,8 +41,8 @@ pub use memory::{
 };
 pub use outline::{Fold, Symbol, SymbolKind, folds, symbols};
 pub use page::{Facts, Page, Spot};
-pub use references::{Reference, references};
-pub use rename::{Renaming, moved, prepare, rename};
+pub use references::references;
+pub use rename::{Renaming, Rewritten, followed, moved, prepare, rename};
 pub use role::{Places, Role};
 pub use settings_file::setting_at;
 pub use source::{Mark, Marked, Outline, described, marks, missing, source_actions, summarized, symbol_at};

@@ -2,12 +2,13 @@
 
 use std::{
     ops::Range,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use memory::{
     index,
-    lint::{Document, Edit, indexes},
+    lint::{Document, Edit, Fix, indexes},
 };
 
 use crate::{Facts, Page, Role, links, links::touches};
@@ -61,7 +62,7 @@ pub fn rename(page: &Page<'_>, facts: &Facts<'_>, offset: usize, new: &str) -> R
     let target = file_name(&document, &relative, new)?;
     let directory = facts.knowledge.directory();
     let (old, new) = (directory.join(&relative), directory.join(&target));
-    if new.symlink_metadata().is_ok() {
+    if new.symlink_metadata().is_ok() && !is_same_but_for_case(&old, &new) {
         return Err(format!("there is a {target} already"));
     }
     Ok(Renaming { edits: moved(facts, &old, &new), file: Some((old, new)) })
@@ -73,10 +74,7 @@ pub fn moved(facts: &Facts<'_>, old: &Path, new: &Path) -> Vec<Edit> {
     let (Some(old), Some(new)) = (facts.places.memory_path(old), facts.places.memory_path(new)) else {
         return Vec::new();
     };
-    let moves = |relative: &str| match relative.strip_prefix(&old)? {
-        "" => Some(new.clone()),
-        rest => rest.starts_with('/').then(|| format!("{new}{rest}")),
-    };
+    let moves = |relative: &str| carried(relative, &old, &new);
     let name = old.rsplit('/').next().unwrap_or(&old);
     let encoded = name.replace(' ', "%20");
     // Most memories link to nothing. What is escaped reads otherwise.
@@ -86,6 +84,56 @@ pub fn moved(facts: &Facts<'_>, old: &Path, new: &Path) -> Vec<Edit> {
     };
     let documents = facts.knowledge.documents().map(|known| &known.document);
     documents.filter(|it| may_change(it)).flat_map(|it| relinked(facts, it, &moves)).collect()
+}
+
+/// One file that has both names, on a disk that does not tell cases apart.
+fn is_same_but_for_case(old: &Path, new: &Path) -> bool {
+    let id = |path: &Path| path.symlink_metadata().map(|it| (it.dev(), it.ino())).ok();
+    let lower = |path: &Path| path.to_string_lossy().to_lowercase();
+    lower(old) == lower(new) && id(old) == id(new)
+}
+
+/// A document as it is and as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    pub path: PathBuf,
+    pub before: String,
+    pub after: String,
+}
+
+/// The same once the file or folder has been moved: what still links to where it was, with its links mended.
+pub fn followed(facts: &Facts<'_>, old: &Path, new: &Path) -> Vec<Rewritten> {
+    let (Some(from), Some(to)) = (facts.places.memory_path(old), facts.places.memory_path(new)) else {
+        return Vec::new();
+    };
+    let mut before = facts.knowledge.clone();
+    for known in facts.knowledge.documents() {
+        let document = &known.document;
+        if let Some(was) = carried(&document.relative, &to, &from) {
+            before = before.replaced(&document.relative, None, facts.files);
+            before = before.replaced(&was, Some(document.text.clone()), facts.files);
+        }
+    }
+    let edits = moved(&Facts { knowledge: &before, ..*facts }, old, new);
+    let mut paths: Vec<PathBuf> = edits.iter().map(|edit| edit.path.clone()).collect();
+    paths.dedup();
+    let fix = Fix { title: String::new(), edits };
+    let rewritten = paths.into_iter().filter_map(|path| {
+        let relative = facts.places.memory_path(&path)?;
+        let text = before.document(&relative)?.document.text.clone();
+        let after = fix.applied(&path, &text);
+        let path = carried(&relative, &from, &to).map_or(path, |now| facts.knowledge.directory().join(now));
+        Some(Rewritten { path, before: text, after })
+    });
+    rewritten.collect()
+}
+
+/// Where a path is after a move of it, or of a folder above it.
+fn carried(relative: &str, old: &str, new: &str) -> Option<String> {
+    match relative.strip_prefix(old)? {
+        "" => Some(new.to_owned()),
+        rest => rest.starts_with('/').then(|| format!("{new}{rest}")),
+    }
 }
 
 fn subject(page: &Page<'_>, facts: &Facts<'_>, offset: usize) -> Option<Subject> {
@@ -119,7 +167,8 @@ fn subject(page: &Page<'_>, facts: &Facts<'_>, offset: usize) -> Option<Subject>
 
 /// The file of the memory directory that a link of a document leads to: from where the document is, or from the top.
 fn linked(facts: &Facts<'_>, document: &Document, link: &links::Link) -> Option<String> {
-    let ways = [indexes::target_of(document, &link.written), facts.places.memory_path(&link.target)];
+    let from_here = indexes::target_of(document, &link.written).filter(|path| !path.starts_with('/'));
+    let ways = [from_here, facts.places.memory_path(&link.target)];
     let knowledge = facts.knowledge;
     let is_there = |path: &String| {
         knowledge.document(path).is_some() || knowledge.directory().join(path).symlink_metadata().is_ok()
@@ -203,7 +252,12 @@ fn relinked(facts: &Facts<'_>, document: &Document, moves: &dyn Fn(&str) -> Opti
         if new.is_none() && folder == document.folder() {
             continue;
         }
-        let path = index::path_from(folder, new.as_deref().unwrap_or(&old));
+        // A whole path leads there from everywhere.
+        let path = match (link.written.starts_with('/'), &new) {
+            (true, None) => continue,
+            (true, Some(new)) => facts.knowledge.directory().join(new).to_string_lossy().into_owned(),
+            (false, _) => index::path_from(folder, new.as_deref().unwrap_or(&old)),
+        };
         let Some((range, replacement)) = rewritten(&document.text, &link, path) else { continue };
         // Several links by one reference are written once.
         if !edits.iter().any(|edit| edit.range == range) {

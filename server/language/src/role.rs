@@ -37,19 +37,6 @@ impl Role {
     pub fn has_frontmatter(self) -> bool {
         matches!(self, Self::Memory | Self::Rule | Self::Skill | Self::Command)
     }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Index => "the index of what is remembered",
-            Self::Memory => "a memory",
-            Self::Instructions => "instructions",
-            Self::Rule => "a rule",
-            Self::Skill => "a skill",
-            Self::Command => "a command",
-            Self::Settings => "settings",
-            Self::Source => "a file of the workspace",
-        }
-    }
 }
 
 /// The folders that give a file its role.

@@ -191,7 +191,7 @@ pub fn source_actions(
 ) -> Vec<Action> {
     let mut actions = Vec::new();
     if facts.places.memory.is_some() {
-        let deed = Deed::Remember { range: range.clone() };
+        let deed = Deed::Remember;
         let title = "Remember something about this".to_owned();
         actions.push(Action { title, code: None, deed, is_preferred: false });
     }

@@ -1,7 +1,7 @@
 //! A workspace and a memory directory from one text, for this crate's tests: `//- path` begins a file, `memory/` is the
 //! memory directory, and `$0` in a text is where the cursor is.
 
-use std::{fs, path::PathBuf};
+use std::{collections::HashMap, fs, path::PathBuf};
 
 use jiff::{Timestamp, civil::Date};
 use memory::{
@@ -19,6 +19,7 @@ pub(crate) struct Bench {
     pub places: Places,
     pub files: Files,
     store: Store,
+    cursors: HashMap<PathBuf, usize>,
 }
 
 pub(crate) const TODAY: Date = jiff::civil::date(2026, 3, 20);
@@ -29,6 +30,7 @@ impl Bench {
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("memory")).unwrap();
         fs::create_dir_all(root.join("work")).unwrap();
+        let mut cursors = HashMap::new();
         for file in files.split("//- ").skip(1) {
             let (path, text) = file.split_once('\n').unwrap();
             let path = match path.starts_with("memory/") {
@@ -36,7 +38,8 @@ impl Bench {
                 false => root.join("work").join(path),
             };
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            fs::write(&path, text.replacen("$0", "", 1)).unwrap();
+            cursors.extend(text.find("$0").map(|at| (path, at)));
         }
         let places = Places {
             memory: Some(root.join("memory")),
@@ -46,13 +49,8 @@ impl Bench {
         };
         let files = Files::new(places.roots.clone());
         let documents = lint::read(&root.join("memory"), &LintContext::default()).unwrap();
-        let documents = documents.into_iter().map(|document| {
-            let text = document.text.replacen("$0", "", 1);
-            lint::Document::new(document.path, document.relative, text)
-        });
-        let documents = documents.collect();
         let knowledge = Knowledge::of(root.join("memory"), documents, Vec::new(), &files, None);
-        Self { store: Store::new(root.join("memory")), folder, knowledge, places, files }
+        Self { store: Store::new(root.join("memory")), folder, knowledge, places, files, cursors }
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -64,11 +62,9 @@ impl Bench {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The text of a file without its `$0`, and where that was.
+    /// The text of a file, and where its `$0` was.
     pub(crate) fn cursor(&self, path: &str) -> (String, usize) {
-        let text = self.text(path);
-        let at = text.find("$0").expect("a text with a cursor");
-        (text.replacen("$0", "", 1), at)
+        (self.text(path), *self.cursors.get(&self.path(path)).expect("a text with a cursor"))
     }
 
     pub(crate) fn with<T>(&self, path: &str, text: &str, look: impl FnOnce(&Page<'_>, &Facts<'_>) -> T) -> T {

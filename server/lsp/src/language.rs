@@ -11,6 +11,7 @@ mod documents;
 mod edits;
 mod keeper;
 mod marks;
+mod moves;
 mod navigation;
 mod pulled;
 mod pushed;
@@ -64,6 +65,8 @@ struct State {
     /// Memories that name files which are not there, as they were last told.
     stale: BTreeMap<String, Vec<String>>,
     outlines: HashMap<PathBuf, marks::Outlined>,
+    /// Moves whose edits the editor has been given.
+    foretold: Vec<(PathBuf, PathBuf)>,
 }
 
 /// The text of a file that is open.

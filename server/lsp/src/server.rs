@@ -11,13 +11,13 @@ use ls_types::{
     CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, CompletionParams, CompletionResponse,
     DocumentDiagnosticParams, DocumentDiagnosticReportResult, DocumentFormattingParams, DocumentLink,
     DocumentLinkParams, DocumentSymbolParams, DocumentSymbolResponse, ExecuteCommandOptions,
-    ExecuteCommandParams, FileOperationFilter, FileOperationPattern, FileOperationRegistrationOptions,
-    FoldingRange, FoldingRangeParams, GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverParams,
-    InitializeParams, InitializeResult, InlayHint, InlayHintParams, Location, OneOf, PositionEncodingKind,
-    PrepareRenameResponse, ReferenceParams, RenameFilesParams, RenameParams, SaveOptions, ServerCapabilities,
-    ServerInfo, TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, TextEdit, WorkspaceEdit,
-    WorkspaceFileOperationsServerCapabilities, WorkspaceFoldersServerCapabilities,
+    ExecuteCommandParams, FileOperationFilter, FileOperationPattern, FileOperationPatternKind,
+    FileOperationRegistrationOptions, FoldingRange, FoldingRangeParams, GotoDefinitionParams,
+    GotoDefinitionResponse, Hover, HoverParams, InitializeParams, InitializeResult, InlayHint,
+    InlayHintParams, Location, OneOf, PositionEncodingKind, PrepareRenameResponse, ReferenceParams,
+    RenameFilesParams, RenameParams, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentPositionParams,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    TextEdit, WorkspaceEdit, WorkspaceFileOperationsServerCapabilities, WorkspaceFoldersServerCapabilities,
     WorkspaceServerCapabilities,
 };
 use protocol::{ClientRequest, ProgressToken};
@@ -329,14 +329,13 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
         version: protocol::VERSION,
         methods: ClientRequest::ALL.iter().map(|request| request.name().to_owned()).collect(),
     };
-    let every_file = FileOperationFilter {
+    let filter = |glob: &str, matches| FileOperationFilter {
         scheme: Some("file".to_owned()),
-        pattern: FileOperationPattern { glob: "**/*".to_owned(), matches: None, options: None },
+        pattern: FileOperationPattern { glob: glob.to_owned(), matches, options: None },
     };
-    let every_markdown_file = FileOperationFilter {
-        scheme: Some("file".to_owned()),
-        pattern: FileOperationPattern { glob: "**/*.md".to_owned(), matches: None, options: None },
-    };
+    let every_file = filter("**/*", None);
+    // Whatever else is renamed is nothing to memories.
+    let memories = vec![filter("**/*.md", None), filter("**/*", Some(FileOperationPatternKind::Folder))];
     ServerCapabilities {
         position_encoding: Some(match encoding {
             Encoding::Utf8 => PositionEncodingKind::UTF8,
@@ -359,7 +358,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             }),
             file_operations: Some(WorkspaceFileOperationsServerCapabilities {
                 did_rename: Some(FileOperationRegistrationOptions { filters: vec![every_file] }),
-                will_rename: Some(FileOperationRegistrationOptions { filters: vec![every_markdown_file] }),
+                will_rename: Some(FileOperationRegistrationOptions { filters: memories }),
                 ..WorkspaceFileOperationsServerCapabilities::default()
             }),
         }),

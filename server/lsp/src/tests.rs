@@ -98,6 +98,13 @@ async fn initialize_says_what_the_server_can_do() {
                       "pattern": {
                         "glob": "**/*.md"
                       }
+                    },
+                    {
+                      "scheme": "file",
+                      "pattern": {
+                        "glob": "**/*",
+                        "matches": "folder"
+                      }
                     }
                   ]
                 }

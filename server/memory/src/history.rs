@@ -15,6 +15,7 @@ mod locked;
 mod log;
 mod undo;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ use workspace::{Beneath, Private};
 pub use self::content::ContentId;
 use self::content::Contents;
 use self::locked::{Limits, Locked};
-pub use self::undo::{Target, UndoError, Undone};
+pub use self::undo::{Target, UNSAVED, UndoError, Undone};
 
 /// The folder, in the memory directory.
 pub const FOLDER: &str = ".history";
@@ -192,9 +193,15 @@ impl History {
     }
 
     /// Puts back what was before the first of the targeted changes, byte for byte, for every file that still is what
-    /// the last of them left. The others are conflicts and stay. An undo is recorded and can be undone.
-    pub fn undo(&self, target: &Target, author: &Author) -> Result<Undone, UndoError> {
-        self.lock()?.undo(target, author)
+    /// the last of them left. The others are conflicts and stay, and so is what is `unsaved` in an editor. An undo is
+    /// recorded and can be undone.
+    pub fn undo(
+        &self,
+        target: &Target,
+        author: &Author,
+        unsaved: &HashSet<String>,
+    ) -> Result<Undone, UndoError> {
+        self.lock()?.undo(target, author, unsaved)
     }
 
     fn lock(&self) -> io::Result<Locked> {

@@ -46,7 +46,8 @@ pub fn entries(text: &str) -> Vec<Entry<'_>> {
 }
 
 fn entry(text: &str, line: usize, offset: usize) -> Option<Entry<'_>> {
-    let item = text.trim_start();
+    // The first line may begin with the mark of its encoding.
+    let item = text.trim_start_matches('\u{feff}').trim_start();
     let rest = item.strip_prefix("- ").or_else(|| item.strip_prefix("* "))?.trim_start().strip_prefix('[')?;
     let (title, rest) = rest.split_once("](")?;
     let (target, hook) = target_and_hook(rest)?;
@@ -118,13 +119,19 @@ pub fn with_entry(text: &str, line: &str) -> String {
 
 /// The index without the entries of a file.
 pub fn without_target(text: &str, target: &str) -> String {
-    let gone: Vec<usize> = entries(text)
-        .iter()
-        .filter(|entry| same_target(entry.target, target))
-        .map(|entry| entry.line)
-        .collect();
+    without_entries(text, |entry| same_target(entry.target, target))
+}
+
+pub fn without_entries(text: &str, is_gone: impl Fn(&Entry<'_>) -> bool) -> String {
+    let gone: Vec<usize> =
+        entries(text).iter().filter(|entry| is_gone(entry)).map(|entry| entry.line).collect();
     let lines = text.split_inclusive('\n').enumerate();
     lines.filter(|(line, _)| gone.binary_search(line).is_err()).map(|(_, text)| text).collect()
+}
+
+/// A path as Markdown takes it for one target.
+pub fn written_target(path: &str) -> String {
+    if path.contains([' ', '(', ')']) { format!("<{path}>") } else { path.to_owned() }
 }
 
 /// Whether two targets name one file: `./a.md` is `a.md`, and a blank may be written as `%20`.
@@ -167,6 +174,16 @@ mod tests {
         for entry in found {
             assert_eq!(&INDEX[entry.target_range.clone()], entry.target);
         }
+    }
+
+    #[test]
+    fn the_mark_of_an_encoding_hides_no_entry() {
+        let text = "\u{feff}- [A](a.md)\n- [B](b.md)\n";
+        let found = entries(text);
+        assert_eq!(
+            found.iter().map(|it| &text[it.target_range.clone()]).collect::<Vec<_>>(),
+            ["a.md", "b.md"]
+        );
     }
 
     #[test]

@@ -137,6 +137,11 @@ pub struct Included {
     pub path: PathBuf,
 }
 
+/// Whether a target ends as the name of a text does.
+pub fn has_text_ending(target: &str) -> bool {
+    include::has_text_ending(Path::new(target))
+}
+
 /// What a file includes, each target once.
 pub fn includes(path: &Path, text: &str, home: &Path) -> Vec<Included> {
     let body = frontmatter::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).body;

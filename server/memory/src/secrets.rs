@@ -52,6 +52,11 @@ pub fn scan(text: &str) -> Vec<Finding> {
     findings
 }
 
+/// The same as rules and lines, for [`crate::lint`].
+pub fn by_line(text: &str) -> Vec<(String, usize)> {
+    scan(text).into_iter().map(|finding| (finding.rule.to_owned(), finding.line)).collect()
+}
+
 /// Id and description of every rule.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     table().into_iter().flat_map(|table| table.rules.iter().map(|rule| (rule.id, rule.description)))

@@ -57,13 +57,13 @@ pub use info::{
     SlashCommand,
 };
 pub use memory::{
-    DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, InstructionFile, LintMemoryParams,
-    LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor, MemoryCandidate,
-    MemoryChange, MemoryEventFile, MemoryEventKind, MemoryEventParams, MemoryFinding, MemoryHistoryParams,
-    MemoryHistoryResult, MemoryHit, MemoryInlineParams, MemoryPlace, MemoryScope, MergeMemoriesParams,
-    OpenMemoriesParams, ReadMemoryParams, ReadMemoryResult, RecallDecision, ReloadInstructionsParams,
-    ReloadInstructionsResult, RememberPlaceParams, SearchMemoryParams, SearchMemoryResult, UndoMemoryParams,
-    UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
+    DeleteMemoryParams, DeleteMemoryResult, ExplainMemoryParams, ExplainMemoryResult, InstructionFile,
+    LintMemoryParams, LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor,
+    MemoryCandidate, MemoryChange, MemoryEventFile, MemoryEventKind, MemoryEventParams, MemoryFinding,
+    MemoryHistoryParams, MemoryHistoryResult, MemoryHit, MemoryInlineParams, MemoryPlace, MemoryScope,
+    MergeMemoriesParams, OpenMemoriesParams, ReadMemoryParams, ReadMemoryResult, RecallDecision,
+    ReloadInstructionsParams, ReloadInstructionsResult, RememberPlaceParams, SearchMemoryParams,
+    SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
 };
 pub use method::{
     ClientRequest, Direction, METHODS, Method, Notification, Request, ServerNotification, ServerRequest,

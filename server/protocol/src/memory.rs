@@ -65,15 +65,27 @@ pub struct WriteMemoryParams {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct WriteMemoryResult {
     /// Absolute.
     pub path: String,
+    /// For `reverie/memory/undo`, with `together`; absent if everything was as it should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeleteMemoryParams {
     /// Absolute, or relative to the memory directory.
     pub path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeleteMemoryResult {
+    /// For `reverie/memory/undo`, with `together`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -195,12 +207,15 @@ pub enum MemoryActor {
     Team,
 }
 
-/// One of the fields says what to take back.
+/// One of `changeId`, `dreamId` and `since` says what to take back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoMemoryParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_id: Option<String>,
+    /// With `changeId`: also all that was changed with it for the same reason, as a merge changes several files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub together: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dream_id: Option<String>,
     /// RFC 3339: all that was changed since.

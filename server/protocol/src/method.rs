@@ -35,11 +35,12 @@ use crate::{
         ListCommandsResult, ListModelsParams, ListModelsResult,
     },
     memory::{
-        DeleteMemoryParams, ExplainMemoryParams, ExplainMemoryResult, LintMemoryParams, LintMemoryResult,
-        ListMemoriesParams, ListMemoriesResult, MemoryEventParams, MemoryHistoryParams, MemoryHistoryResult,
-        MemoryInlineParams, MergeMemoriesParams, OpenMemoriesParams, ReadMemoryParams, ReadMemoryResult,
-        ReloadInstructionsParams, ReloadInstructionsResult, RememberPlaceParams, SearchMemoryParams,
-        SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams, WriteMemoryResult,
+        DeleteMemoryParams, DeleteMemoryResult, ExplainMemoryParams, ExplainMemoryResult, LintMemoryParams,
+        LintMemoryResult, ListMemoriesParams, ListMemoriesResult, MemoryEventParams, MemoryHistoryParams,
+        MemoryHistoryResult, MemoryInlineParams, MergeMemoriesParams, OpenMemoriesParams, ReadMemoryParams,
+        ReadMemoryResult, ReloadInstructionsParams, ReloadInstructionsResult, RememberPlaceParams,
+        SearchMemoryParams, SearchMemoryResult, UndoMemoryParams, UndoMemoryResult, WriteMemoryParams,
+        WriteMemoryResult,
     },
     session::{
         CancelSessionParams, DeleteSessionParams, EarlierMessagesParams, EarlierMessagesResult, Empty,
@@ -367,9 +368,9 @@ methods! {
             => r#"{"path": "/home/ada/.claude/projects/-home-ada-engine/memory/deploys.md"}"#;
 
         /// Deletes a memory and its line in the index; both are kept in the history.
-        MemoryDelete = "reverie/memory/delete": DeleteMemoryParams => Empty,
+        MemoryDelete = "reverie/memory/delete": DeleteMemoryParams => DeleteMemoryResult,
         errors [INVALID_PARAMS, UNAVAILABLE],
-        example r#"{"path": "deploys.md"}"# => r#"{}"#;
+        example r#"{"path": "deploys.md"}"# => r#"{"changeId": "0194"}"#;
 
         /// Finds memories by their words.
         MemorySearch = "reverie/memory/search": SearchMemoryParams => SearchMemoryResult,

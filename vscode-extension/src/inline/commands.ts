@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Server } from "../client.ts";
 import { openFile } from "../files.ts";
 import type { MemoryHistory } from "../memory/history.ts";
-import type { MemoryChange, Range } from "../protocol.ts";
+import type { Range } from "../protocol.ts";
 import { inform } from "../telling.ts";
 import type { InlineCommand } from "./names.ts";
 
@@ -15,18 +15,11 @@ export function inlineCommands(
   server: Server,
   history: MemoryHistory,
 ): Record<InlineCommand, (argument: Argument) => Promise<void>> {
-  /** What was done last to a memory. */
-  async function lastChange(path: string): Promise<MemoryChange | undefined> {
-    const { changes } = await server.request("reverie/memory/history", { path, limit: 1 });
-    return changes[0];
-  }
-
   /** Says what was done; what can be looked at, and taken back, is. */
-  async function tell(words: string, changes: readonly (MemoryChange | undefined)[], path?: string): Promise<void> {
-    const ids = changes.flatMap((change) => change?.id ?? []);
-    const actions = [...(path === undefined ? [] : ["View"]), ...(ids.length === 0 ? [] : ["Undo"])];
+  async function tell(words: string, changeId: string | undefined, path?: string): Promise<void> {
+    const actions = [...(path === undefined ? [] : ["View"]), ...(changeId === undefined ? [] : ["Undo"])];
     const chosen = await inform(words, ...actions);
-    if (chosen === "Undo") await history.undo(ids);
+    if (chosen === "Undo" && changeId !== undefined) await history.undo([changeId], true);
     if (chosen === "View" && path !== undefined) await openFile(path);
   }
 
@@ -45,21 +38,18 @@ export function inlineCommands(
         typeof given === "string" ? given : await vscode.window.showInputBox({ title, prompt: "In your words" });
       const text = asked?.trim() ?? "";
       if (text === "") return;
-      const { path } = await server.request("reverie/memory/remember", { uri, range, text });
-      await tell(`Remembered in ${basename(path)}`, [await lastChange(path)], path);
+      const { path, changeId } = await server.request("reverie/memory/remember", { uri, range, text });
+      await tell(`Remembered in ${basename(path)}`, changeId, path);
     },
     "reverie.inline.delete": async (argument) => {
       const path = textOf(argument, "path");
-      await server.request("reverie/memory/delete", { path });
-      await tell(`Deleted ${basename(path)}`, [await lastChange(path)]);
+      const { changeId } = await server.request("reverie/memory/delete", { path });
+      await tell(`Deleted ${basename(path)}`, changeId);
     },
     "reverie.inline.merge": async (argument) => {
       const [path, into] = [textOf(argument, "path"), textOf(argument, "into")];
       const merged = await server.request("reverie/memory/merge", { path, into });
-      const [gone, grown] = [await lastChange(path), await lastChange(into)];
-      // The other is as it was if it said all already.
-      const both = grown?.why === gone?.why ? [grown, gone] : [gone];
-      await tell(`Merged ${basename(path)} into ${basename(into)}`, both, merged.path);
+      await tell(`Merged ${basename(path)} into ${basename(into)}`, merged.changeId, merged.path);
     },
     "reverie.inline.undo": async (argument) => {
       const undone = await history.undo([textOf(argument, "changeId")]);

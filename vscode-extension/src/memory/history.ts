@@ -17,8 +17,8 @@ export interface MemoryHistory {
   list(path?: string): Promise<void>;
   /** One change in the diff editor. */
   diff(changeId: string): Promise<void>;
-  /** Returns what is again as it was. */
-  undo(changeIds: readonly string[]): Promise<readonly string[]>;
+  /** Returns what is again as it was. `together`: with all that was changed with each. */
+  undo(changeIds: readonly string[], together?: boolean): Promise<readonly string[]>;
   /** The newest change of one memory, or of all. */
   undoLast(path?: string): Promise<void>;
   /** The change that the active diff editor shows. */
@@ -59,12 +59,12 @@ export function createMemoryHistory(
     });
   }
 
-  async function undo(changeIds: readonly string[]): Promise<readonly string[]> {
+  async function undo(changeIds: readonly string[], together = false): Promise<readonly string[]> {
     const paths: string[] = [];
     const kept: string[] = [];
     // The newest first: an older one of the same file would find it changed.
     for (const changeId of [...changeIds].reverse()) {
-      const result = await server.request("reverie/memory/undo", { changeId });
+      const result = await server.request("reverie/memory/undo", { changeId, together });
       paths.push(...result.undone);
       kept.push(...(result.kept ?? []).map(({ path, reason }) => `${basename(path)}: ${reason}`));
     }

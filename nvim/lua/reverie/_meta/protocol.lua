@@ -190,6 +190,9 @@
 ---@class reverie.DeleteMemoryParams
 ---@field path string Absolute, or relative to the memory directory.
 
+---@class reverie.DeleteMemoryResult
+---@field changeId? string For `reverie/memory/undo`, with `together`.
+
 ---@class reverie.DeleteSessionParams
 ---@field sessionId string
 
@@ -866,9 +869,10 @@
 ---@class reverie.UncompactSessionParams
 ---@field sessionId string
 
----One of the fields says what to take back.
+---One of `changeId`, `dreamId` and `since` says what to take back.
 ---@class reverie.UndoMemoryParams
 ---@field changeId? string
+---@field together? boolean With `changeId`: also all that was changed with it for the same reason, as a merge changes several files.
 ---@field dreamId? string
 ---@field since? string RFC 3339: all that was changed since.
 
@@ -976,6 +980,7 @@
 
 ---@class reverie.WriteMemoryResult
 ---@field path string Absolute.
+---@field changeId? string For `reverie/memory/undo`, with `together`; absent if everything was as it should be.
 
 ---Every method of the protocol.
 ---@alias reverie.Method

@@ -1,11 +1,13 @@
 //! What the user does to several memories at once: a memory and its entries.
 
+use std::{collections::HashSet, path::PathBuf};
+
 use memory::{
-    history::{Author, By, Change, History},
+    history::{Author, By, Change, History, UNSAVED},
     index,
     lint::{Document, indexes},
 };
-use workspace::Beneath;
+use workspace::{Beneath, Workspace};
 
 use super::{
     Memories,
@@ -49,34 +51,60 @@ impl<'a> Deed<'a> {
         Ok(())
     }
 
-    pub(super) fn end(self, agent: &Agent) {
+    /// The last change: whoever takes it back takes back the others with it.
+    pub(super) fn end(self, agent: &Agent) -> Option<String> {
+        let last = self.changes.last().map(|change| change.id.clone());
         self.memories.tell(&*agent.shared.frontend, None, Ok(self.changes));
+        last
     }
 }
 
+/// What became of something the user did.
+#[derive(Debug)]
+pub struct Remembered {
+    pub path: PathBuf,
+    /// For the way back; `None` if everything was as it should be.
+    pub change: Option<String>,
+}
+
 impl Memories {
+    /// The memories that somebody is writing in.
+    pub(super) fn unsaved(&self, workspace: &Workspace) -> HashSet<String> {
+        let documents = workspace.documents().into_iter().filter(|document| document.dirty);
+        documents.filter_map(|document| self.relative(document.path)).collect()
+    }
+
+    /// Nothing is written under an editor's unsaved text: whoever saves it then would lose one or the other.
+    pub(super) fn refuse_unsaved<'n>(
+        &self,
+        workspace: &Workspace,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), AgentError> {
+        let unsaved = self.unsaved(workspace);
+        match names.into_iter().find(|name| unsaved.contains(*name)) {
+            Some(name) => Err(AgentError::Unavailable(format!("{name} {UNSAVED}"))),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn indexes(&self) -> impl Iterator<Item = &'static str> {
         index::PATHS.into_iter().filter(|path| self.directory().join(path).is_file())
     }
 
-    /// The texts of the indexes without the entries of a memory.
+    /// The texts of the indexes that name a memory, without its entries.
     pub(super) fn indexes_without(&self, gone: &str) -> Result<Vec<(&'static str, String)>, AgentError> {
         let mut texts = Vec::new();
         for name in self.indexes().filter(|name| *name != gone) {
             let Some(text) = self.text(name).map_err(in_the_way)? else { continue };
             let document = Document::new(self.directory().join(name), name.to_owned(), text);
-            texts.push((name, without_entries(&document, gone)));
+            let leads_there = |entry: &index::Entry<'_>| {
+                indexes::target_of(&document, entry.target).as_deref() == Some(gone)
+            };
+            let without = index::without_entries(&document.text, leads_there);
+            if without != document.text {
+                texts.push((name, without));
+            }
         }
         Ok(texts)
     }
-}
-
-fn without_entries(document: &Document, relative: &str) -> String {
-    let gone: Vec<usize> = index::entries(&document.text)
-        .iter()
-        .filter(|entry| indexes::target_of(document, entry.target).as_deref() == Some(relative))
-        .map(|entry| entry.line)
-        .collect();
-    let lines = document.text.split_inclusive('\n').enumerate();
-    lines.filter(|(line, _)| !gone.contains(line)).map(|(_, text)| text).collect()
 }

@@ -11,13 +11,14 @@ use memory::{
     dates,
     history::{Change, History},
     index,
-    lint::{self, Document, LintContext, indexes},
+    lint::{self, Document, LintContext},
 };
 use settings::Inline;
+use workspace::Basis;
 
 use super::{
     LARGEST, Memories,
-    deed::Deed,
+    deed::{Deed, Remembered},
     requests::{in_the_way, unavailable},
     too_large,
 };
@@ -29,6 +30,14 @@ pub struct MemoryReading {
     pub documents: Vec<Document>,
     /// Newest first.
     pub changes: Vec<Change>,
+}
+
+/// A memory, or an index, as it is and as it should be.
+#[derive(Clone, Debug)]
+pub struct MemoryEdit {
+    pub path: PathBuf,
+    pub before: String,
+    pub after: String,
 }
 
 /// See [`Agent::memory_lookup`].
@@ -75,7 +84,7 @@ impl Agent {
     }
 
     /// What the first says and the second does not is added to the second; then the first goes, and its entries with it.
-    pub fn memory_merge(&self, path: &str, into: &str) -> Result<PathBuf, AgentError> {
+    pub fn memory_merge(&self, path: &str, into: &str) -> Result<Remembered, AgentError> {
         let memories = self.memories()?;
         let (_, from) = memories.place(path)?;
         let (_, into) = memories.place(into)?;
@@ -93,41 +102,56 @@ impl Agent {
             return Err(in_the_way(too_large(&format!("what {from} and {into} say together"))));
         }
         let indexes = memories.indexes_without(&from)?;
+        let names = indexes.iter().map(|(name, _)| *name).chain([&*from, &*into]);
+        memories.refuse_unsaved(&self.shared.workspace, names)?;
         let mut deed = Deed::begin(&memories, format!("you merged {from} into {into}"))?;
         deed.put(&into, Some(&merged))?;
         deed.put(&from, None)?;
         for (name, text) in indexes {
             deed.put(name, Some(&text))?;
         }
-        deed.end(self);
-        Ok(memories.directory().join(into))
+        Ok(Remembered { path: memories.directory().join(into), change: deed.end(self) })
     }
 
-    /// Somebody moved a memory's file: entries that still lead to where it was follow it.
-    pub fn memory_moved(&self, old: &Path, new: &Path) -> Result<(), AgentError> {
+    /// Writes several memories that are not open anew, as one thing the user did. Returns those that are open: their texts
+    /// are the editor's to change, by [`Self::memory_edit_open`].
+    pub fn memory_rewrite(&self, why: &str, edits: Vec<MemoryEdit>) -> Result<Vec<MemoryEdit>, AgentError> {
         let memories = self.memories()?;
-        let (Some(old), Some(new)) = (memories.relative(old), memories.relative(new)) else { return Ok(()) };
-        let directory = memories.directory();
-        if directory.join(&old).exists() || !directory.join(&new).is_file() {
-            return Ok(());
-        }
         let _alone = memories.edit();
-        let mut deed = Deed::begin(&memories, format!("you renamed {old} to {new}"))?;
-        for name in memories.indexes() {
-            // The editor's own text is the editor's to change.
-            if self.shared.workspace.document_text(&directory.join(name)).is_some() {
-                continue;
+        let is_open = |edit: &MemoryEdit| self.shared.workspace.document_text(&edit.path).is_some();
+        let (open, closed): (Vec<_>, Vec<_>) = edits.into_iter().partition(is_open);
+        let mut deed = Deed::begin(&memories, why.to_owned())?;
+        for MemoryEdit { path, before, after } in closed {
+            let Some(name) = memories.relative(path) else { continue };
+            // Who wrote it meanwhile knows better.
+            if memories.text(&name).map_err(in_the_way)?.as_ref() == Some(&before) {
+                deed.put(&name, Some(&after))?;
             }
-            let Some(text) = memories.text(name).map_err(in_the_way)? else { continue };
-            let document = Document::new(directory.join(name), name.to_owned(), text);
-            deed.put(name, Some(&with_moved_entries(&document, &old, &new)))?;
         }
         deed.end(self);
-        Ok(())
+        Ok(open)
     }
 
-    /// Notes something about a place: a memory that names it, with its entry. Without words, one that waits for them.
-    pub fn memory_remember(&self, about: &str, words: Option<&str>) -> Result<PathBuf, AgentError> {
+    /// Through the editor that has it open; what was not saved before stays so.
+    pub async fn memory_edit_open(&self, edit: &MemoryEdit, label: &str) -> Result<(), AgentError> {
+        let workspace = &self.shared.workspace;
+        let unavailable = |words: String| AgentError::Unavailable(words);
+        if workspace.document_text(&edit.path).as_ref() != Some(&edit.before) {
+            return Err(unavailable(format!("{} was changed meanwhile", edit.path.display())));
+        }
+        let now = workspace.read(&edit.path).map_err(|error| unavailable(error.to_string()))?;
+        let after = edit.after.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let written = workspace.write(&edit.path, &after, Basis::Unchanged(now.fingerprint), label).await;
+        written.map(drop).map_err(|error| unavailable(error.to_string()))
+    }
+
+    /// Notes something about a place: a memory that names it, with its entry. Without words, one that waits for them. The
+    /// entry is left to [`Self::memory_edit_open`] where somebody is writing in the index.
+    pub fn memory_remember(
+        &self,
+        about: &str,
+        words: Option<&str>,
+    ) -> Result<(Remembered, Option<MemoryEdit>), AgentError> {
         // The name of a file may have anything in it, and goes into YAML and an index of lines.
         let is_odd = |it: char| it.is_control() || matches!(it, '"' | '\\');
         let about = &*about.replace(is_odd, " ");
@@ -145,14 +169,30 @@ impl Agent {
             Some(words) => noted(about, words, today),
             None => draft(about, today),
         };
-        let listed = memories.text(index::NAME).map_err(in_the_way)?.unwrap_or_default();
+        let index_path = memories.directory().join(index::NAME);
+        let is_unsaved = memories.unsaved(&self.shared.workspace).contains(index::NAME);
+        let typed = self.shared.workspace.document_text(&index_path).filter(|_| is_unsaved);
+        if is_unsaved && typed.is_none() {
+            // By another name of the folder, by which nobody could edit it.
+            memories.refuse_unsaved(&self.shared.workspace, [index::NAME])?;
+        }
+        // Read before anything is written: what cannot be read stops it.
+        let listed = match typed {
+            Some(_) => None,
+            None => Some(memories.text(index::NAME).map_err(in_the_way)?.unwrap_or_default()),
+        };
         let mut deed = Deed::begin(&memories, format!("you noted something about {about}"))?;
         let name = memories.free_name(&noted.file_name);
         deed.put(&name, Some(&noted.text))?;
         let entry = noted.entry.replace(&noted.file_name, &name);
-        deed.put(index::NAME, Some(&index::with_entry(&listed, &entry)))?;
-        deed.end(self);
-        Ok(memories.directory().join(name))
+        if let Some(listed) = listed {
+            deed.put(index::NAME, Some(&index::with_entry(&listed, &entry)))?;
+        }
+        let left = typed.map(|before| {
+            let after = index::with_entry(&before, &entry);
+            MemoryEdit { path: index_path, before, after }
+        });
+        Ok((Remembered { path: memories.directory().join(name), change: deed.end(self) }, left))
     }
 }
 
@@ -203,22 +243,4 @@ fn merged(one: &str, other: &str) -> String {
     }
     let newline = if other.contains("\r\n") { "\r\n" } else { "\n" };
     format!("{}{newline}{newline}{}{newline}", other.trim_end(), new.join(newline))
-}
-
-fn with_moved_entries(document: &Document, old: &str, new: &str) -> String {
-    let mut text = document.text.clone();
-    let target = &*index::path_from(document.folder(), new);
-    // From the end, so that what is before stays where it is.
-    for entry in index::entries(&document.text).iter().rev() {
-        if indexes::target_of(document, entry.target).as_deref() == Some(old) {
-            let range = entry.target_range.clone();
-            let is_bracketed = document.text.get(..range.start).is_some_and(|text| text.ends_with('<'));
-            let needs_brackets = target.contains([' ', '(', ')']) && !is_bracketed;
-            text.replace_range(
-                range,
-                &if needs_brackets { format!("<{target}>") } else { target.to_owned() },
-            );
-        }
-    }
-    text
 }

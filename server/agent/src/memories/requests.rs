@@ -17,7 +17,10 @@ use memory::{
 };
 use workspace::Beneath;
 
-use super::{Memories, actor, deed::Deed};
+use super::{
+    Memories, actor,
+    deed::{Deed, Remembered},
+};
 use crate::{
     agent::Agent,
     event::{MemoryActor, MemoryEvent, MemoryEventKind},
@@ -91,11 +94,12 @@ impl Agent {
     }
 
     /// For the user, with a word in the history.
-    pub fn memory_write(&self, path: &str, content: &str) -> Result<PathBuf, AgentError> {
+    pub fn memory_write(&self, path: &str, content: &str) -> Result<Remembered, AgentError> {
         let memories = self.memories()?;
         files::create_private_dir(memories.directory()).map_err(unavailable)?;
         let (place, relative) = memories.place(path)?;
         let _alone = memories.edit();
+        memories.refuse_unsaved(&self.shared.workspace, [&*relative])?;
         let before = memories.bytes(&relative).map_err(in_the_way)?;
         let beneath = Beneath::open(memories.directory()).map_err(unavailable)?;
         beneath
@@ -105,12 +109,13 @@ impl Agent {
         let recorded = History::open(memories.directory()).and_then(|history| {
             history.record(&relative, before.as_deref(), Some(content.as_bytes()), &author)
         });
+        let change = recorded.as_ref().ok().and_then(|change| Some(change.as_ref()?.id.clone()));
         memories.tell(&*self.shared.frontend, None, recorded.map(|change| change.into_iter().collect()));
-        Ok(memories.directory().join(relative))
+        Ok(Remembered { path: memories.directory().join(relative), change })
     }
 
     /// The file and its lines in the indexes.
-    pub fn memory_delete(&self, path: &str) -> Result<(), AgentError> {
+    pub fn memory_delete(&self, path: &str) -> Result<Remembered, AgentError> {
         let memories = self.memories()?;
         let (_, relative) = memories.place(path)?;
         let _alone = memories.edit();
@@ -118,13 +123,14 @@ impl Agent {
             return Err(AgentError::Invalid(format!("path: there is no memory {relative}")));
         }
         let indexes = memories.indexes_without(&relative)?;
+        let names = indexes.iter().map(|(name, _)| *name).chain([&*relative]);
+        memories.refuse_unsaved(&self.shared.workspace, names)?;
         let mut deed = Deed::begin(&memories, "you deleted it".to_owned())?;
         deed.put(&relative, None)?;
         for (name, text) in indexes {
             deed.put(name, Some(&text))?;
         }
-        deed.end(self);
-        Ok(())
+        Ok(Remembered { path: memories.directory().join(relative), change: deed.end(self) })
     }
 
     pub fn memory_search(&self, query: &str, limit: usize) -> Result<Vec<MemoryHit>, AgentError> {
@@ -221,7 +227,8 @@ impl Agent {
         let history = History::open(memories.directory()).map_err(unavailable)?;
         let mut author = Author::new(By::User, "you took it back");
         author.group = Some(uuid::Uuid::now_v7().to_string());
-        let undone = history.undo(&target, &author).map_err(|error| match error {
+        let undone = history.undo(&target, &author, &memories.unsaved(&self.shared.workspace));
+        let undone = undone.map_err(|error| match error {
             UndoError::Unknown(_) => AgentError::Invalid(error.to_string()),
             UndoError::Io(error) => unavailable(error),
         })?;
@@ -247,7 +254,7 @@ impl Agent {
         let buffer = move |path: &Path| workspace.document_text(path);
         let context = LintContext {
             roots: self.shared.workspace.roots(),
-            secrets: Some(&secrets_of),
+            secrets: Some(&secrets::by_line),
             buffer: Some(&buffer),
         };
         match lint::lint(memories.directory(), &context) {
@@ -296,10 +303,6 @@ impl Memories {
             AgentError::Invalid(format!("path: {path} is not below {}", self.directory().display()))
         })
     }
-}
-
-fn secrets_of(text: &str) -> Vec<(String, usize)> {
-    secrets::scan(text).into_iter().map(|finding| (finding.rule.to_owned(), finding.line)).collect()
 }
 
 /// The line that has most of the words, shortened.

@@ -67,6 +67,8 @@ impl Memories {
         let is_listed =
             index::entries(listed).iter().any(|entry| index::same_target(entry.target, &draft.file_name));
 
+        let names = [&*draft.file_name].into_iter().chain((!is_listed).then_some(index::NAME));
+        self.refuse_unsaved(&session.shared.workspace, names).map_err(std::io::Error::other)?;
         let mut writing = Writing::begin(self, session, turn, statement)?;
         // The topic first: an index line without a file is worse than a file without a line, which lint adds.
         writing.put(&draft.file_name, topic_before.as_deref(), &topic_after)?;
@@ -88,6 +90,7 @@ impl Memories {
         let before = self.text(&name)?;
         let after =
             daily::appended(before.as_deref().unwrap_or_default(), &daily::line(Some(now.time()), &draft));
+        self.refuse_unsaved(&session.shared.workspace, [&*name]).map_err(std::io::Error::other)?;
         let mut writing = Writing::begin(self, session, turn, statement)?;
         writing.put(&name, before.as_deref(), &after)?;
         let path = writing.end(session, turn, &name, &draft.statement);

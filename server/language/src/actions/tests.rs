@@ -123,6 +123,33 @@ fn a_link_by_reference_is_mended_where_it_is_defined() {
 }
 
 #[test]
+fn an_include_that_leads_nowhere_is_removed() {
+    check(
+        "//- CLAUDE.md\nSee @./go$0ne.md for more.\n",
+        "CLAUDE.md",
+        expect![[r#"
+            Remove the include: "See for more."
+        "#]],
+    );
+}
+
+#[test]
+fn a_date_that_is_typed_now_is_of_today_whenever_the_memory_was_begun() {
+    let bench = Bench::new(&format!("//- memory/n.md\n{FRONT}The freeze began yesterday.\n"));
+    let typed =
+        format!("{FRONT}The freeze began yesterday.\nIt ended yesterday, and by next week all is done.\n");
+    let dates = bench.with("memory/n.md", &typed, |page, facts| {
+        let all = actions(page, facts, 0..0);
+        assert!(all.iter().all(|action| action.code != Some(code::RELATIVE_DATE)));
+        let lines = ["The freeze", "It ended"].map(|line| typed.find(line).unwrap());
+        let actions = lines.into_iter().flat_map(|at| actions(page, facts, at..at));
+        let titles = actions.map(|action| action.title).filter(|title| title.starts_with("Write"));
+        titles.collect::<Vec<_>>()
+    });
+    assert_eq!(dates, ["Write 2026-03-09", "Write 2026-03-19", "Write the week of 2026-03-23"]);
+}
+
+#[test]
 fn a_date_is_made_absolute_by_the_day_it_was_written() {
     check(
         &format!(

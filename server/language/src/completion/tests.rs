@@ -80,11 +80,13 @@ fn settings_offer_keys_and_values() {
         "//- .claude/settings.json\n{ \"inline\": { \"$0\" } }\n",
         ".claude/settings.json",
         expect![[r#"
-        lens ("" → "lens")
-        hints ("" → "hints")
-        hover ("" → "hover")
-        diagnostics ("" → "diagnostics")
-    "#]],
+            lens ("" → "lens")
+            hints ("" → "hints")
+            hover ("" → "hover")
+            diagnostics ("" → "diagnostics")
+            completion ("" → "completion")
+            navigation ("" → "navigation")
+        "#]],
     );
     check(
         "//- .claude/settings.json\n{ \"inline\": { \"lens\": $0",

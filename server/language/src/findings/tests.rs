@@ -53,6 +53,31 @@ fn instructions_show_includes_that_lead_nowhere_and_names_are_left_alone() {
 }
 
 #[test]
+fn packages_are_no_files_that_are_missing() {
+    check(
+        "//- docs/a.md\n//- CLAUDE.md\nWe use @tanstack/react-query in @acme/backend; see @docs/gone, @./x, @~/y, @gone/z.md.\n",
+        "CLAUDE.md",
+        expect![[r#"
+            Warning "@docs/gone" dead-link: there is no docs/gone, which this would include
+            Warning "@./x" dead-link: there is no ./x, which this would include
+            Warning "@~/y" dead-link: there is no ~/y, which this would include
+            Warning "@gone/z.md" dead-link: there is no gone/z.md, which this would include
+        "#]],
+    );
+}
+
+#[test]
+fn instructions_show_secrets() {
+    check(
+        "//- CLAUDE.md\nfirst\napi_key = \"ghp_9rT2mQ7xW4bK8nL3vJ6hD1sF5gP0zYcAuEiO\"\n",
+        "CLAUDE.md",
+        expect![[r#"
+            Error "api_key = \"ghp_9rT2mQ7xW4bK8nL3vJ6hD1sF5" secret: this looks like a secret (rule github-pat): instructions are plain text that every session reads; say where the secret is kept instead
+        "#]],
+    );
+}
+
+#[test]
 fn a_skill_needs_a_description() {
     check(
         "//- .claude/skills/s/SKILL.md\n---\nname: s\n---\nx\n",

@@ -174,3 +174,52 @@ fn a_folder_that_moves_takes_along_what_leads_into_it() {
         "##]],
     );
 }
+
+#[test]
+fn a_name_may_become_another_case_of_itself() {
+    let bench = Bench::new(FILES);
+    let (old, new) = (bench.path("memory/deploys.md"), bench.path("memory/Deploys.md"));
+    // As a disk has it that does not tell them apart.
+    std::fs::hard_link(&old, &new).unwrap();
+    let text = bench.text("memory/other.md");
+    let at = text.find("deploys").unwrap();
+    let renamed = bench.with("memory/other.md", &text, |page, facts| rename(page, facts, at, "Deploys.md"));
+    assert_eq!(renamed.unwrap().file, Some((old, new)));
+}
+
+#[test]
+fn a_whole_path_is_left_as_it_is_by_a_move_and_follows_one() {
+    let bench = Bench::new("//- memory/b.md\nb\n//- memory/a.md\nx\n");
+    let (b, outside) = (bench.path("memory/b.md"), bench.path("src/x.md"));
+    std::fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    std::fs::write(&outside, "").unwrap();
+    let text = format!("see [b]({}) and [x]({})\n", b.display(), outside.display());
+    let mut bench = bench;
+    bench.knowledge = bench.knowledge.replaced("a.md", Some(text.clone()), &bench.files);
+    let edits = |old: &str, new: &str| {
+        let (old, new) = (bench.path(old), bench.path(new));
+        bench.with("memory/a.md", &text, |_, facts| moved(facts, &old, &new))
+    };
+    assert_eq!(edits("memory/a.md", "memory/deep/a.md"), []);
+    let moved = edits("memory/b.md", "memory/deep/b.md");
+    let expected = bench.path("memory/deep/b.md").display().to_string();
+    assert_eq!(moved.iter().map(|edit| &edit.replacement).collect::<Vec<_>>(), [&expected]);
+}
+
+#[test]
+fn what_was_moved_already_is_followed_with_its_own_links() {
+    let bench = Bench::new(
+        "//- memory/MEMORY.md\n- [D](old/d.md)\n//- memory/new/d.md\nsee [o](../o.md), [e](e.md)\n//- memory/new/e.md\ne\n//- memory/o.md\n[d](old/d.md)\n",
+    );
+    let (old, new) = (bench.path("memory/old"), bench.path("memory/new/"));
+    let new = new.parent().unwrap().join("new");
+    let text = bench.text("memory/o.md");
+    let followed = bench.with("memory/o.md", &text, |_, facts| followed(facts, &old, &new));
+    let shown: String =
+        followed.iter().map(|it| format!("{}: {:?}\n", it.path.display(), it.after)).collect();
+    expect![[r#"
+        memory/MEMORY.md: "- [D](new/d.md)\n"
+        memory/o.md: "[d](new/d.md)\n"
+    "#]]
+    .assert_eq(&bench.shown(&shown));
+}

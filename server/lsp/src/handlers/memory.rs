@@ -1,11 +1,11 @@
 //! `reverie/memory/*` and `reverie/instructions/reload`: what is remembered, and what is obeyed.
 
-use agent::{HistoryQuery, MemoryActor as Actor, RecallDecision as Decision, UndoTarget};
+use agent::{HistoryQuery, MemoryActor as Actor, RecallDecision as Decision, Remembered, UndoTarget};
 use protocol::{
-    DeleteMemoryParams, Empty, ExplainMemoryParams, ExplainMemoryResult, InstructionFile, KeptFile,
-    LintMemoryParams, LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory, MemoryActor,
-    MemoryCandidate, MemoryChange, MemoryFinding, MemoryHistoryParams, MemoryHistoryResult, MemoryHit,
-    MemoryScope, ReadMemoryParams, ReadMemoryResult, RecallDecision, ReloadInstructionsParams,
+    DeleteMemoryParams, DeleteMemoryResult, ExplainMemoryParams, ExplainMemoryResult, InstructionFile,
+    KeptFile, LintMemoryParams, LintMemoryResult, ListMemoriesParams, ListMemoriesResult, Memory,
+    MemoryActor, MemoryCandidate, MemoryChange, MemoryFinding, MemoryHistoryParams, MemoryHistoryResult,
+    MemoryHit, MemoryScope, ReadMemoryParams, ReadMemoryResult, RecallDecision, ReloadInstructionsParams,
     ReloadInstructionsResult, SearchMemoryParams, SearchMemoryResult, UndoMemoryParams, UndoMemoryResult,
     WriteMemoryParams, WriteMemoryResult,
 };
@@ -39,13 +39,20 @@ pub(super) async fn read(server: Server, params: ReadMemoryParams) -> jsonrpc::R
 }
 
 pub(super) async fn write(server: Server, params: WriteMemoryParams) -> jsonrpc::Result<WriteMemoryResult> {
-    let path = blocking(move || server.agent().memory_write(&params.path, &params.content)).await?;
-    Ok(WriteMemoryResult { path: path_text(&path) })
+    let written = blocking(move || server.agent().memory_write(&params.path, &params.content)).await?;
+    Ok(remembered(written))
 }
 
-pub(super) async fn delete(server: Server, params: DeleteMemoryParams) -> jsonrpc::Result<Empty> {
-    blocking(move || server.agent().memory_delete(&params.path)).await?;
-    Ok(Empty {})
+pub(super) async fn delete(
+    server: Server,
+    params: DeleteMemoryParams,
+) -> jsonrpc::Result<DeleteMemoryResult> {
+    let deleted = blocking(move || server.agent().memory_delete(&params.path)).await?;
+    Ok(DeleteMemoryResult { change_id: deleted.change })
+}
+
+pub(super) fn remembered(remembered: Remembered) -> WriteMemoryResult {
+    WriteMemoryResult { path: path_text(&remembered.path), change_id: remembered.change }
 }
 
 pub(super) async fn search(
@@ -109,6 +116,7 @@ pub(super) async fn history(
 
 pub(super) async fn undo(server: Server, params: UndoMemoryParams) -> jsonrpc::Result<UndoMemoryResult> {
     let target = match (params.change_id, params.dream_id, params.since) {
+        (Some(change), None, None) if params.together => UndoTarget::Together(change),
         (Some(change), None, None) => UndoTarget::Change(change),
         (None, Some(dream), None) => UndoTarget::Group(dream),
         (None, None, Some(since)) => UndoTarget::Since(time("since", &since)?),

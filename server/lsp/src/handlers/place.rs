@@ -6,8 +6,8 @@ use protocol::{Empty, MergeMemoriesParams, OpenMemoriesParams, RememberPlacePara
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{self, Error};
 
-use super::blocking;
-use crate::{convert::path_text, server::Server, uri};
+use super::{blocking, memory::remembered};
+use crate::{server::Server, uri};
 
 /// Who has not chosen by then does not want any.
 const CHOICE_LIMIT: Duration = Duration::from_secs(600);
@@ -15,8 +15,8 @@ const MOST_CHOICES: usize = 10;
 const INFO: u8 = 3;
 
 pub(super) async fn merge(server: Server, params: MergeMemoriesParams) -> jsonrpc::Result<WriteMemoryResult> {
-    let path = blocking(move || server.agent().memory_merge(&params.path, &params.into)).await?;
-    Ok(WriteMemoryResult { path: path_text(&path) })
+    let merged = blocking(move || server.agent().memory_merge(&params.path, &params.into)).await?;
+    Ok(remembered(merged))
 }
 
 /// Without words, the memory that was begun is shown, for them to be written in.
@@ -28,15 +28,24 @@ pub(super) async fn remember(
         .ok_or_else(|| Error::invalid_params(format!("uri: `{}` is no file", params.uri)))?;
     let has_words = params.text.as_ref().is_some_and(|text| !text.trim().is_empty());
     let for_language = server.clone();
-    let saved = blocking(move || {
+    let (saved, entry) = blocking(move || {
         let about = for_language.language().about(&path, params.range);
         for_language.agent().memory_remember(&about, params.text.as_deref())
     })
     .await?;
-    if !has_words {
-        tokio::spawn(show(server, saved.clone()));
+    if let Some(entry) = entry {
+        let server = server.clone();
+        tokio::spawn(async move {
+            // Without its entry the memory is found all the same, and lint offers to add it.
+            if let Err(error) = server.agent().memory_edit_open(&entry, "Remember").await {
+                tracing::warn!(%error, "the index that is open does not get the entry");
+            }
+        });
     }
-    Ok(WriteMemoryResult { path: path_text(&saved) })
+    if !has_words {
+        tokio::spawn(show(server, saved.path.clone()));
+    }
+    Ok(remembered(saved))
 }
 
 pub(super) async fn open(server: Server, params: OpenMemoriesParams) -> jsonrpc::Result<Empty> {

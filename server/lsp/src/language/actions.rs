@@ -26,7 +26,7 @@ impl Language {
             "textDocument/codeAction",
             uri.as_str(),
             For::Both,
-            |_| true,
+            |inline| inline.actions,
             move |language, view, opened| {
                 let view = match opened.role {
                     Role::Memory => language.with_indexes_as_they_are(view),
@@ -90,7 +90,7 @@ impl Language {
                 let paths: Vec<String> = paths.iter().map(|one| path(one)).collect();
                 (None, Some(convert::command(&title, "reverie.memory.open", json!({ "paths": paths }))))
             }
-            Deed::Remember { .. } => {
+            Deed::Remember => {
                 let argument = json!({ "uri": uri, "range": range });
                 (None, Some(convert::command(&title, "reverie.memory.remember", argument)))
             }

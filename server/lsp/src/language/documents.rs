@@ -68,7 +68,7 @@ impl Language {
             "textDocument/completion",
             place.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.completion,
             move |_, view, opened| {
                 let offset = convert::offset(&opened.measured, at);
                 let items = language::complete(&opened.page(), &view.facts(), offset);
@@ -106,7 +106,7 @@ impl Language {
             "textDocument/documentSymbol",
             params.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.navigation,
             |_, _, opened| {
                 let symbols = language::symbols(&opened.page());
                 let symbols = symbols.into_iter().map(|found| symbol(&opened.measured, found));
@@ -124,7 +124,7 @@ impl Language {
             "textDocument/foldingRange",
             params.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.navigation,
             |_, _, opened| {
                 let folds = language::folds(&opened.page()).into_iter().map(|fold| FoldingRange {
                     start_line: u32::try_from(fold.start).unwrap_or(u32::MAX),
@@ -146,7 +146,7 @@ impl Language {
             "textDocument/formatting",
             params.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.actions,
             |_, _, opened| {
                 let new_text = language::format(&opened.page())?;
                 let end = convert::position(opened.measured.end());

@@ -8,9 +8,9 @@ use std::{
 
 use language::{Edit, Renaming};
 use ls_types::{
-    DocumentChangeOperation, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier,
-    PrepareRenameResponse, RenameFile, RenameFilesParams, RenameParams, ResourceOp, TextDocumentEdit,
-    TextDocumentPositionParams, TextEdit, WorkspaceEdit,
+    CreateFile, CreateFileOptions, DocumentChangeOperation, DocumentChanges, OneOf,
+    OptionalVersionedTextDocumentIdentifier, PrepareRenameResponse, RenameFile, RenameFilesParams,
+    RenameParams, ResourceOp, TextDocumentEdit, TextDocumentPositionParams, TextEdit, WorkspaceEdit,
 };
 use tower_lsp::jsonrpc::{self, Error};
 use workspace::Measured;
@@ -28,7 +28,7 @@ impl Language {
             "textDocument/prepareRename",
             params.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.actions,
             move |_, view, opened| {
                 let offset = convert::offset(&opened.measured, at);
                 let (bytes, placeholder) = language::prepare(&opened.page(), &view.facts(), offset)?;
@@ -49,7 +49,7 @@ impl Language {
             "textDocument/rename",
             place.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.actions,
             move |language, view, opened| {
                 let view = language.view_anew(view.places.clone());
                 let offset = convert::offset(&opened.measured, at);
@@ -78,7 +78,8 @@ impl Language {
                 .filter_map(|file| Some((uri::to_path(&file.old_uri)?, uri::to_path(&file.new_uri)?)))
                 .collect();
             let places = language.places();
-            if !moves.iter().any(|(old, _)| places.memory_path(old).is_some()) {
+            let is_ours = moves.iter().any(|(old, _)| places.memory_path(old).is_some());
+            if !is_ours || !language.agent.inline().actions {
                 return None;
             }
             let view = language.view_anew(places);
@@ -87,7 +88,9 @@ impl Language {
             if edits.is_empty() {
                 return None;
             }
-            language.edit(edits, &|path| view.text(path)).ok()
+            let edit = language.edit(edits, &|path| view.text(path)).ok()?;
+            language.foretell(&moves);
+            Some(edit)
         });
         edited.await.map_err(|panic| {
             tracing::error!(%panic, "following a renamed memory panicked");
@@ -114,6 +117,7 @@ impl Language {
             options: None,
             annotation_id: None,
         })));
+        self.foretell(&[(old, new)]);
         let document_changes = Some(DocumentChanges::Operations(operations));
         Ok(WorkspaceEdit { document_changes, ..WorkspaceEdit::default() })
     }
@@ -125,9 +129,17 @@ impl Language {
         edits: Vec<Edit>,
         made_for: &dyn Fn(&Path) -> Option<&'t str>,
     ) -> Result<WorkspaceEdit, String> {
+        let is_missing = |path: &PathBuf| {
+            made_for(path).is_none()
+                && path.symlink_metadata().is_err()
+                && self.workspace.measured(path).is_none()
+        };
+        let mut missing: Vec<PathBuf> =
+            edits.iter().map(|edit| edit.path.clone()).filter(is_missing).collect();
+        missing.dedup();
         let documents = self.document_edits(edits, made_for)?;
         if self.frontend.client.get().is_some_and(|client| client.versioned_edits) {
-            let document_changes = Some(DocumentChanges::Edits(documents));
+            let document_changes = Some(self.changes(documents, missing));
             return Ok(WorkspaceEdit { document_changes, ..WorkspaceEdit::default() });
         }
         let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();
@@ -139,6 +151,20 @@ impl Language {
             changes.entry(document.text_document.uri).or_default().extend(edits);
         }
         Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+    }
+
+    /// What is not there yet is made first, where the client can: an edit of it alone is one of nothing.
+    fn changes(&self, documents: Vec<TextDocumentEdit>, missing: Vec<PathBuf>) -> DocumentChanges {
+        if missing.is_empty() || !self.offered().creates_files {
+            return DocumentChanges::Edits(documents);
+        }
+        let created = missing.iter().filter_map(|path| self.uri(path)).map(|uri| {
+            let options = CreateFileOptions { overwrite: None, ignore_if_exists: Some(true) };
+            let create = CreateFile { uri, options: Some(options), annotation_id: None };
+            DocumentChangeOperation::Op(ResourceOp::Create(create))
+        });
+        let edited = documents.into_iter().map(DocumentChangeOperation::Edit);
+        DocumentChanges::Operations(created.chain(edited).collect())
     }
 
     fn document_edits<'t>(

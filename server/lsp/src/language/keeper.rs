@@ -155,7 +155,7 @@ impl Language {
             self.keeper.watch(&knowledge, &files);
             is_other |= self.tell_stale(&knowledge, &files);
         }
-        if !events.is_empty() {
+        if !events.is_empty() && self.agent.inline().notifications {
             let view = self.view(places);
             for (event, known) in events {
                 let before = View { knowledge: known.unwrap_or_default(), ..view.clone() };
@@ -385,12 +385,5 @@ fn renamed(language: &Arc<Language>, params: Option<&RawValue>) {
         language.state().files.rename(old, new);
         language.files_came_or_went(&[old.clone(), new.clone()]);
     }
-    let agent = Arc::clone(&language.agent);
-    tokio::task::spawn_blocking(move || {
-        for (old, new) in moves {
-            if let Err(error) = agent.memory_moved(&old, &new) {
-                tracing::debug!(%error, "the index does not follow a renamed memory");
-            }
-        }
-    });
+    language.follow(moves);
 }

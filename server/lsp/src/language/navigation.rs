@@ -21,7 +21,7 @@ impl Language {
             "textDocument/definition",
             place.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.navigation,
             move |language, view, opened| {
                 let offset = convert::offset(&opened.measured, at);
                 let (spot, line) = language::definition(&opened.page(), &view.facts(), offset)?;
@@ -42,7 +42,7 @@ impl Language {
             "textDocument/documentLink",
             params.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.navigation,
             |language, view, opened| {
                 let links = language::links(&opened.page(), &view.facts()).into_iter();
                 let links = links.filter_map(|link| {
@@ -69,7 +69,7 @@ impl Language {
             "textDocument/references",
             place.text_document.uri.as_str(),
             For::Ours,
-            |_| true,
+            |inline| inline.navigation,
             move |language, view, opened| {
                 let offset = convert::offset(&opened.measured, at);
                 let open = |path: &std::path::Path| language.workspace.document_text(path);

@@ -29,7 +29,6 @@ struct Feature {
     options: fn() -> Value,
 }
 
-const ALWAYS: fn(&Inline) -> bool = |_| true;
 const NO_OPTIONS: fn() -> Value = || json!({});
 
 macro_rules! features {
@@ -43,17 +42,17 @@ macro_rules! features {
 
 const FEATURES: &[Feature] = features! {
     "textDocument/hover" "hover" "hoverProvider" Both |inline| inline.hover, NO_OPTIONS;
-    "textDocument/completion" "completion" "completionProvider" Ours ALWAYS,
+    "textDocument/completion" "completion" "completionProvider" Ours |inline| inline.completion,
         || json!({ "triggerCharacters": ["@", "/", "(", ":", "\""] });
-    "textDocument/definition" "definition" "definitionProvider" Ours ALWAYS, NO_OPTIONS;
-    "textDocument/references" "references" "referencesProvider" Ours ALWAYS, NO_OPTIONS;
-    "textDocument/documentLink" "documentLink" "documentLinkProvider" Ours ALWAYS, || json!({ "resolveProvider": false });
-    "textDocument/rename" "rename" "renameProvider" Ours ALWAYS, || json!({ "prepareProvider": true });
-    "textDocument/documentSymbol" "documentSymbol" "documentSymbolProvider" Ours ALWAYS, NO_OPTIONS;
-    "textDocument/foldingRange" "foldingRange" "foldingRangeProvider" Ours ALWAYS, NO_OPTIONS;
-    "textDocument/formatting" "formatting" "documentFormattingProvider" Ours ALWAYS, NO_OPTIONS;
+    "textDocument/definition" "definition" "definitionProvider" Ours |inline| inline.navigation, NO_OPTIONS;
+    "textDocument/references" "references" "referencesProvider" Ours |inline| inline.navigation, NO_OPTIONS;
+    "textDocument/documentLink" "documentLink" "documentLinkProvider" Ours |inline| inline.navigation, || json!({ "resolveProvider": false });
+    "textDocument/rename" "rename" "renameProvider" Ours |inline| inline.actions, || json!({ "prepareProvider": true });
+    "textDocument/documentSymbol" "documentSymbol" "documentSymbolProvider" Ours |inline| inline.navigation, NO_OPTIONS;
+    "textDocument/foldingRange" "foldingRange" "foldingRangeProvider" Ours |inline| inline.navigation, NO_OPTIONS;
+    "textDocument/formatting" "formatting" "documentFormattingProvider" Ours |inline| inline.actions, NO_OPTIONS;
     "textDocument/codeLens" "codeLens" "codeLensProvider" Both |inline| inline.lens, || json!({ "resolveProvider": false });
-    "textDocument/codeAction" "codeAction" "codeActionProvider" Both ALWAYS,
+    "textDocument/codeAction" "codeAction" "codeActionProvider" Both |inline| inline.actions,
         || json!({ "codeActionKinds": ["quickfix", "refactor"] });
     "textDocument/inlayHint" "inlayHint" "inlayHintProvider" Source |inline| inline.hints, NO_OPTIONS;
     "textDocument/diagnostic" "diagnostic" "diagnosticProvider" Both |inline| inline.diagnostics,
@@ -70,6 +69,7 @@ pub(crate) struct Offered {
     pub(super) inlay_hint: bool,
     pub(super) pulls_diagnostics: bool,
     pub(super) renames_files: bool,
+    pub(super) creates_files: bool,
     refreshes_lenses: bool,
     refreshes_hints: bool,
     refreshes_diagnostics: bool,
@@ -92,13 +92,17 @@ impl Offered {
             }
         }
         let operations = capabilities.pointer("/workspace/workspaceEdit/resourceOperations");
-        let operations = operations.and_then(Value::as_array).into_iter().flatten();
+        let operations = operations.and_then(Value::as_array);
+        let can = |wanted: &str| {
+            operations.is_some_and(|operations| operations.iter().any(|operation| operation == wanted))
+        };
         Self {
             known,
             dynamic,
             inlay_hint: capabilities.pointer("/textDocument/inlayHint").is_some_and(Value::is_object),
             pulls_diagnostics: capabilities.pointer("/textDocument/diagnostic").is_some_and(Value::is_object),
-            renames_files: operations.into_iter().any(|operation| operation == "rename"),
+            renames_files: can("rename"),
+            creates_files: can("create"),
             refreshes_lenses: is("/workspace/codeLens/refreshSupport"),
             refreshes_hints: is("/workspace/inlayHint/refreshSupport"),
             refreshes_diagnostics: is("/workspace/diagnostics/refreshSupport"),

@@ -6,6 +6,7 @@ mod instructions;
 mod keeping;
 mod sources;
 mod switches;
+mod unsaved;
 
 use std::{fs, path::PathBuf};
 
@@ -24,7 +25,7 @@ fn modern() -> Value {
             "codeAction": known, "inlayHint": known, "diagnostic": known,
         },
         "workspace": {
-            "workspaceEdit": { "documentChanges": true, "resourceOperations": ["rename"] },
+            "workspaceEdit": { "documentChanges": true, "resourceOperations": ["create", "rename"] },
             "codeLens": { "refreshSupport": true },
             "inlayHint": { "refreshSupport": true },
             "diagnostics": { "refreshSupport": true },
@@ -155,6 +156,15 @@ async fn a_memory_and_its_index_are_served() {
         expect!["null"],
     )
     .await;
+    desk.write("memory/team/MEMORY.md", "* [Auth](../auth.md) - how to log in  \n\n\n");
+    desk.check(
+        "textDocument/formatting",
+        "memory/team/MEMORY.md",
+        json!({ "options": { "tabSize": 2, "insertSpaces": true } }),
+        expect![[r#"[{"range":{"start":{"line":0,"character":0},"end":{"line":3,"character":0}},"newText":"- [Auth](../auth.md) — how to log in\n"}]"#]],
+    )
+    .await;
+    fs::remove_dir_all(desk.path("memory/team")).unwrap();
     desk.check("textDocument/codeLens", "memory/auth.md", json!({}), expect![[r#"[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":3}},"command":{"title":"never recalled","command":"reverie.memory.history","arguments":[{"path":"M:/auth.md"}]}},{"range":{"start":{"line":6,"character":42},"end":{"line":6,"character":54}},"command":{"title":"stale: src/old.rs is gone","command":""}}]"#]]).await;
     desk.check("textDocument/prepareRename", "memory/MEMORY.md", at(1, 10), expect![[r#"{"range":{"start":{"line":1,"character":9},"end":{"line":1,"character":16}},"placeholder":"auth.md"}"#]]).await;
     desk.check(

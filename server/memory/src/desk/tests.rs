@@ -1,6 +1,6 @@
 //! What a commit leaves, also where it does not come to its end.
 
-use std::fs;
+use std::{collections::HashSet, fs};
 
 use super::*;
 use crate::history::{By, Target};
@@ -39,7 +39,7 @@ fn nothing_is_on_disk_before_the_commit_and_all_of_it_can_be_undone() {
     assert_eq!(desk.drafts().count(), 0);
 
     let history = History::open(folder.path()).unwrap();
-    history.undo(&Target::Group("d1".to_owned()), &Author::new(By::User, "back")).unwrap();
+    history.undo(&Target::Group("d1".to_owned()), &Author::new(By::User, "back"), &HashSet::new()).unwrap();
     assert_eq!((read(&folder, "a.md"), read(&folder, "b.md")), (Some("a".into()), Some("b".into())));
     assert_eq!(read(&folder, "sub/c.md"), None);
 }

@@ -73,7 +73,7 @@ impl Fixture {
     }
 
     fn undo(&self, target: &Target) -> Undone {
-        self.history.undo(target, &Author::new(By::User, "undo")).unwrap()
+        self.history.undo(target, &Author::new(By::User, "undo"), &HashSet::new()).unwrap()
     }
 
     fn tree(&self) -> Vec<(String, String)> {

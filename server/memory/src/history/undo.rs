@@ -5,7 +5,7 @@
 
 mod lines;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 use jiff::Timestamp;
@@ -16,11 +16,16 @@ use super::locked::{Draft, Locked};
 use super::{Author, Change, ContentId};
 use crate::index::is_index;
 
+/// Follows the name of a file that somebody is writing in.
+pub const UNSAVED: &str = "has unsaved changes; save or close it first";
+
 /// What is to be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// One change, by its id.
     Change(String),
+    /// One change, by its id, with all that was changed with it for the same reason: what the user did at once.
+    Together(String),
     /// A turn, a dream or an undo.
     Group(String),
     /// Everything from a time on.
@@ -48,8 +53,9 @@ pub enum UndoError {
 }
 
 /// What an undo has done so far.
-#[derive(Default)]
-struct Deeds {
+struct Deeds<'a> {
+    /// That somebody is writing in: what he has not saved would be lost.
+    unsaved: &'a HashSet<String>,
     drafts: Vec<Draft>,
     /// That were as they should be.
     untouched: Vec<String>,
@@ -67,14 +73,22 @@ struct Way {
 }
 
 impl Locked {
-    pub(super) fn undo(&mut self, target: &Target, author: &Author) -> Result<Undone, UndoError> {
+    pub(super) fn undo(
+        &mut self,
+        target: &Target,
+        author: &Author,
+        unsaved: &HashSet<String>,
+    ) -> Result<Undone, UndoError> {
         // What nobody has seen yet must not be taken for what was left.
         self.observe(&Author::on_disk())?;
         let ways = self.ways(target);
-        if let (true, Target::Change(id) | Target::Group(id)) = (ways.is_empty(), target) {
+        if let (true, Target::Change(id) | Target::Together(id) | Target::Group(id)) =
+            (ways.is_empty(), target)
+        {
             return Err(UndoError::Unknown(id.clone()));
         }
-        let mut deeds = Deeds::default();
+        let (drafts, untouched, conflicts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut deeds = Deeds { unsaved, drafts, untouched, conflicts };
         for (path, way) in ways.iter().filter(|(path, _)| !is_index(path)) {
             self.go_back(path, way, author, &mut deeds)?;
         }
@@ -90,8 +104,16 @@ impl Locked {
     }
 
     fn ways(&self, target: &Target) -> BTreeMap<String, Way> {
+        let named = |id: &String| self.log.changes.iter().find(|change| change.id == *id);
+        let first = if let Target::Together(id) = target { named(id) } else { None };
         let is_meant = |change: &Change| match target {
             Target::Change(id) => change.id == *id,
+            Target::Together(id) => {
+                let is_with = |first: &Change| {
+                    first.group.is_some() && first.group == change.group && first.why == change.why
+                };
+                change.id == *id || first.is_some_and(is_with)
+            }
             Target::Group(group) => change.group.as_ref() == Some(group),
             Target::Since(time) => change.at >= *time,
         };
@@ -107,7 +129,7 @@ impl Locked {
         ways
     }
 
-    fn go_back(&mut self, path: &str, way: &Way, author: &Author, deeds: &mut Deeds) -> io::Result<()> {
+    fn go_back(&mut self, path: &str, way: &Way, author: &Author, deeds: &mut Deeds<'_>) -> io::Result<()> {
         let now = match self.look_at(path) {
             Ok(now) => now.map(|(bytes, _)| bytes),
             Err(error) => {
@@ -145,8 +167,15 @@ impl Locked {
         now: Option<&[u8]>,
         before: Option<&[u8]>,
         author: &Author,
-        deeds: &mut Deeds,
+        deeds: &mut Deeds<'_>,
     ) -> io::Result<()> {
+        if deeds.unsaved.contains(path) {
+            let conflict = (path.to_owned(), UNSAVED.to_owned());
+            if !deeds.conflicts.contains(&conflict) {
+                deeds.conflicts.push(conflict);
+            }
+            return Ok(());
+        }
         self.keep(now)?;
         self.keep(before)?;
         let written =

@@ -109,7 +109,11 @@ pub(super) fn resolve(target: &str, including: &Path, home: &Path) -> PathBuf {
 }
 
 pub(super) fn is_text(path: &Path) -> bool {
-    extension(path).is_none_or(|extension| TEXT.contains(&&*extension))
+    path.extension().is_none() || has_text_ending(path)
+}
+
+pub(super) fn has_text_ending(path: &Path) -> bool {
+    extension(path).is_some_and(|extension| TEXT.contains(&&*extension))
 }
 
 pub(super) fn is_prose(path: &Path) -> bool {

@@ -43,8 +43,7 @@ pub struct Document {
 impl Document {
     /// `relative`: to the memory directory, with `/`.
     pub fn new(path: PathBuf, relative: String, text: String) -> Self {
-        let name = relative.rsplit('/').next().unwrap_or_default();
-        let role = if name == index::NAME {
+        let role = if index::is_index(&relative) {
             Role::Index
         } else if relative.starts_with(LOGS) {
             Role::Log

@@ -133,8 +133,7 @@ pub fn line_for(memory: &Document, link: &str) -> String {
     let topic = Topic::parse(&memory.text);
     let stem = link.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map_or(link, |(stem, _)| stem);
     let title = topic.name.unwrap_or_else(|| stem.replace(['_', '-'], " ")).replace(['[', ']'], "");
-    let link = if link.contains([' ', '(', ')']) { format!("<{link}>") } else { link.to_owned() };
-    let entry = format!("- [{title}]({link})");
+    let entry = format!("- [{title}]({})", index::written_target(link));
     let Some(description) = topic.description else { return entry };
     let line = format!("{entry} — {description}");
     if line.chars().nth(index::LINE_CHARS).is_none() {

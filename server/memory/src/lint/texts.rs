@@ -6,6 +6,7 @@ use std::path::Path;
 use markdown::hidden::{self, Class};
 
 use super::{Document, Edit, Finding, Fix, LintContext, code};
+use crate::secrets;
 
 /// "Over 40,000 characters: loaded, with a warning diagnostic and a hint what to split."
 const LONGEST_INSTRUCTIONS: usize = 40_000;
@@ -14,18 +15,26 @@ pub(super) fn lint(document: &Document, context: &LintContext<'_>, findings: &mu
     hidden_characters(&document.path, &document.text, findings);
     let Some(secrets) = context.secrets else { return };
     for (rule, line) in secrets(&document.text) {
-        let message = format!(
-            "this looks like a secret (rule {rule}): a memory is plain text that every session reads; say where the \
-             secret is kept instead"
-        );
-        findings.push(document.finding(line.max(1), code::SECRET, message));
+        findings.push(secret(document, &rule, line, "a memory is"));
     }
 }
 
-/// The findings of a CLAUDE.md, a rule or what they include.
+fn secret(document: &Document, rule: &str, line: usize, what: &str) -> Finding {
+    let message = format!(
+        "this looks like a secret (rule {rule}): {what} plain text that every session reads; say where the secret is \
+         kept instead"
+    );
+    document.finding(line.max(1), code::SECRET, message)
+}
+
+/// The findings of a CLAUDE.md, a rule, a skill or what they include.
 pub fn lint_instructions(path: &Path, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     hidden_characters(path, text, &mut findings);
+    let document = Document::new(path.to_owned(), String::new(), text.to_owned());
+    for (rule, line) in secrets::by_line(text) {
+        findings.push(secret(&document, &rule, line, "instructions are"));
+    }
     if let Some((limit, _)) = text.char_indices().nth(LONGEST_INSTRUCTIONS) {
         let line = text.get(..limit).unwrap_or_default().matches('\n').count() + 1;
         let split = match longest_section(text) {

@@ -166,17 +166,9 @@ impl Files {
         found.next().is_none().then(|| format!("{}{name}", folder.trim_start_matches('/')))
     }
 
-    /// Files, relative to their root, whose path begins so; for completion.
-    pub fn beginning_with(&self, start: &str, most: usize) -> Vec<String> {
-        let listed = self.listed();
-        let all = listed.folders.iter().flat_map(|(name, folders)| {
-            folders.iter().map(move |(_, folder)| format!("{}{name}", folder.trim_start_matches('/')))
-        });
-        let mut found: Vec<String> = all.filter(|path| path.starts_with(start)).take(most * 8).collect();
-        found.sort_by(|one, other| (one.matches('/').count(), one).cmp(&(other.matches('/').count(), other)));
-        found.dedup();
-        found.truncate(most);
-        found
+    /// Where files of this name are.
+    pub fn named(&self, name: &str, most: usize) -> Vec<PathBuf> {
+        self.below(&self.listed(), name).filter(|found| found.is_file()).take(most).collect()
     }
 
     fn at_a_root(&self, path: &str) -> Option<PathBuf> {

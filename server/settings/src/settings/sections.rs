@@ -123,11 +123,28 @@ pub struct Inline {
     pub hover: bool,
     /// What is wrong in memory files, shown in them.
     pub diagnostics: bool,
+    /// What may come next in files that are written for the agent: keys, links, includes.
+    pub completion: bool,
+    /// Links, definitions, references, symbols and folding in files that are written for the agent.
+    pub navigation: bool,
+    /// What can be done about a memory or a place: quick fixes, renaming, formatting, “Remember something about this”.
+    pub actions: bool,
+    /// What has just happened to a memory, for a moment at the place that it speaks of.
+    pub notifications: bool,
 }
 
 impl Default for Inline {
     fn default() -> Self {
-        Self { lens: true, hints: true, hover: true, diagnostics: true }
+        Self {
+            lens: true,
+            hints: true,
+            hover: true,
+            diagnostics: true,
+            completion: true,
+            navigation: true,
+            actions: true,
+            notifications: true,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ async fn with_an_index_that_has_just_changed() -> Desk {
 }
 
 /// The text of a file that is not open, after an edit of it.
-fn applied(text: &str, edits: &Value) -> String {
+pub(super) fn applied(text: &str, edits: &Value) -> String {
     let mut text = text.to_owned();
     for edit in edits.as_array().unwrap().iter().rev() {
         let offset = |place: &Value| {
@@ -134,4 +134,23 @@ async fn an_index_that_cannot_be_written_back_stays_as_it_is() {
     let mut names: Vec<_> = names.filter(|name| name != ".history").collect();
     names.sort();
     assert_eq!(names, ["MEMORY.md", "b.md"]);
+}
+
+#[tokio::test]
+async fn an_index_that_is_not_there_is_made_before_it_is_edited() {
+    let memory = "//- memory/auth.md\n---\nname: Auth\ndescription: How to log in\n---\nx\n";
+    let here = json!({ "range": over(0, 0, 0), "context": { "diagnostics": [] } });
+    let added = |actions: Value| {
+        let mut actions = actions.as_array().unwrap().clone().into_iter();
+        actions.find(|action| action["title"] == "Add it to MEMORY.md").unwrap()["edit"].clone()
+    };
+    let mut desk = Desk::new(memory).await;
+    let edit = added(desk.ask("textDocument/codeAction", "memory/auth.md", here.clone()).await);
+    expect![[r#"{"documentChanges":[{"kind":"create","uri":"M:/MEMORY.md","options":{"ignoreIfExists":true}},{"textDocument":{"uri":"M:/MEMORY.md","version":null},"edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"newText":"- [Auth](auth.md) — How to log in\n"}]}]}"#]].assert_eq(&desk.shown(&edit));
+    // One that makes no files for a server does what it can.
+    let mut capabilities = modern();
+    capabilities["workspace"]["workspaceEdit"]["resourceOperations"] = json!([]);
+    let mut desk = Desk::with(memory, capabilities).await;
+    let edit = added(desk.ask("textDocument/codeAction", "memory/auth.md", here).await);
+    assert_eq!(edit["documentChanges"].as_array().unwrap().len(), 1, "{edit}");
 }

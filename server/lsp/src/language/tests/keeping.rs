@@ -2,18 +2,18 @@
 
 use super::*;
 
-async fn event(desk: &mut Desk, kind: &str) -> Value {
+pub(super) async fn event(desk: &mut Desk, kind: &str) -> Value {
     let is_it = |told: &Value| told["method"] == "reverie/memory/event" && told["params"]["kind"] == kind;
     desk.client.receive_where(is_it).await["params"].clone()
 }
 
-async fn asked(desk: &mut Desk, method: &str) -> Value {
+pub(super) async fn asked(desk: &mut Desk, method: &str) -> Value {
     let asked = desk.client.receive_where(|told| told["method"] == method).await;
     desk.client.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": null })).await;
     asked["params"].clone()
 }
 
-async fn until_it_says(desk: &Desk, path: &str, words: &str) {
+pub(super) async fn until_it_says(desk: &Desk, path: &str, words: &str) {
     let says = async {
         while !fs::read_to_string(desk.path(path)).unwrap().contains(words) {
             tokio::task::yield_now().await;
@@ -196,4 +196,48 @@ async fn the_editor_is_told_for_which_files_to_ask_and_switches_apply_at_once() 
     let again = asked(&mut desk, "client/registerCapability").await;
     assert_eq!(methods(&again, "registrations"), ["textDocument/hover", "textDocument/inlayHint"]);
     assert_ne!(desk.ask("textDocument/hover", "CLAUDE.md", at(0, 0)).await, Value::Null);
+}
+
+#[tokio::test]
+async fn what_is_recalled_learnt_and_dreamt_is_told_at_its_place() {
+    use agent::{MemoryActor, MemoryEvent, MemoryEventKind, MemoryFile};
+    let mut desk = Desk::new(FILES).await;
+    desk.open("src/auth.rs", "use std::io;\n\npub fn login() {}\n").await;
+    let text = fs::read_to_string(desk.path("memory/auth.md")).unwrap();
+    desk.open("memory/auth.md", &text).await;
+    let file = |change: Option<&str>| MemoryFile {
+        path: desk.path("memory/auth.md"),
+        name: "Auth".to_owned(),
+        kind: None,
+        reason: String::new(),
+        change: change.map(str::to_owned),
+        diff: None,
+    };
+    let events = [
+        (MemoryEventKind::Recalled, MemoryActor::Recall, file(None)),
+        (MemoryEventKind::Saved, MemoryActor::Extraction, file(Some("1"))),
+        (MemoryEventKind::Updated, MemoryActor::Dream, file(Some("2"))),
+    ];
+    let mut shown = String::new();
+    for (kind, by, file) in events {
+        let event = MemoryEvent { kind, session: None, turn: None, by, files: vec![file] };
+        desk.client.server.language().happened(&event);
+        let told = desk.client.receive_where(|told| told["method"] == "reverie/memory/inline").await;
+        for place in told["params"]["places"].as_array().unwrap() {
+            let (uri, line) = (desk.shown(&place["uri"]), &place["range"]["start"]["line"]);
+            shown.push_str(&format!("{uri} {line} {} {}\n", place["text"], place["changeId"]));
+        }
+    }
+    expect![[r#"
+        "M:/auth.md" 0 "◆ Recalled: Auth" null
+        "W:/src/auth.rs" 0 "◆ Recalled: Auth" null
+        "W:/src/auth.rs" 2 "◆ Recalled: Auth" null
+        "M:/auth.md" 0 "◆ Remembered from the session: Auth" "1"
+        "W:/src/auth.rs" 0 "◆ Remembered from the session: Auth" "1"
+        "W:/src/auth.rs" 2 "◆ Remembered from the session: Auth" "1"
+        "M:/auth.md" 0 "◆ Updated by a dream: Auth" "2"
+        "W:/src/auth.rs" 0 "◆ Updated by a dream: Auth" "2"
+        "W:/src/auth.rs" 2 "◆ Updated by a dream: Auth" "2"
+    "#]]
+    .assert_eq(&shown);
 }

@@ -74,7 +74,7 @@ fn work_of_others_inside_a_group_is_not_lost() {
 fn the_unknown_is_an_error_and_a_time_without_changes_is_not() {
     let fixture = Fixture::watched(&[]);
     for target in [group("none"), Target::Change("none".to_owned())] {
-        let error = fixture.history.undo(&target, &model("u")).unwrap_err();
+        let error = fixture.history.undo(&target, &model("u"), &HashSet::new()).unwrap_err();
         expect!["the history has no change or group none"].assert_eq(&error.to_string());
     }
     assert_eq!(fixture.undo(&Target::Since(Timestamp::UNIX_EPOCH)), Undone::default());
@@ -188,4 +188,40 @@ fn files_of_any_name_are_put_back() {
     let gone = fixture.history.observe().unwrap();
     fixture.undo(&change(&gone[0]));
     assert_eq!(fixture.text("it's (1.md").unwrap(), "mine");
+}
+
+#[test]
+fn what_was_done_at_once_is_taken_back_at_once_by_any_of_its_changes() {
+    let fixture = Fixture::watched(&[("a.md", "a"), ("b.md", "b"), ("c.md", "c")]);
+    let merge = |why: &str| Author { group: Some("deed".to_owned()), ..Author::new(By::User, why) };
+    fixture.write("a.md", Some("a and b"), &merge("merged"));
+    let gone = fixture.write("b.md", None, &merge("merged"));
+    fixture.write("c.md", Some("C"), &merge("something else"));
+    let undone = fixture.undo(&Target::Together(gone.id));
+    assert_eq!((undone.paths, undone.conflicts), (vec!["a.md".to_owned(), "b.md".to_owned()], vec![]));
+    assert_eq!(fixture.text("a.md").unwrap(), "a");
+    assert_eq!(fixture.text("b.md").unwrap(), "b");
+    assert_eq!(fixture.text("c.md").unwrap(), "C");
+}
+
+#[test]
+fn changes_that_belong_to_nothing_are_taken_back_one_by_one() {
+    let fixture = Fixture::watched(&[("a.md", "a"), ("b.md", "b")]);
+    let alone = Author::new(By::User, "you edited it");
+    fixture.write("a.md", Some("A"), &alone);
+    let last = fixture.write("b.md", Some("B"), &alone);
+    assert_eq!(fixture.undo(&Target::Together(last.id)).paths, ["b.md"]);
+}
+
+#[test]
+fn what_somebody_is_writing_in_is_left_alone_and_named() {
+    let fixture = Fixture::watched(&[(INDEX, "- [A](a.md)\n")]);
+    let made = fixture.write("a.md", Some("a"), &model("t"));
+    let unsaved: HashSet<String> = [INDEX.to_owned(), "a.md".to_owned()].into();
+    let undo = |unsaved: &HashSet<String>| {
+        fixture.history.undo(&change(&made), &Author::new(By::User, "undo"), unsaved).unwrap()
+    };
+    let undone = undo(&unsaved);
+    assert_eq!((undone.paths, undone.conflicts), (vec![], vec![("a.md".to_owned(), UNSAVED.to_owned())]));
+    assert_eq!(fixture.text("a.md").unwrap(), "a");
 }

@@ -25,7 +25,7 @@ impl Locked {
         target: &Target,
         ways: &BTreeMap<String, Way>,
         author: &Author,
-        deeds: &mut Deeds,
+        deeds: &mut Deeds<'_>,
     ) -> io::Result<()> {
         let moved: Vec<Moved> = deeds
             .drafts
@@ -43,7 +43,7 @@ impl Locked {
             let Ok(now) = self.look_at(path) else { continue };
             let now = now.map(|(bytes, _)| bytes);
             // Of a group, and of a time, the changes of the index were undone with the others, or could not be.
-            if matches!(target, Target::Change(_))
+            if matches!(target, Target::Change(_) | Target::Together(_))
                 && self.revert_index(path, now.as_deref(), &moved, author, deeds)?
             {
                 continue;
@@ -62,7 +62,7 @@ impl Locked {
         now: Option<&[u8]>,
         moved: &[Moved],
         author: &Author,
-        deeds: &mut Deeds,
+        deeds: &mut Deeds<'_>,
     ) -> io::Result<bool> {
         let groups: BTreeSet<&str> = moved.iter().filter_map(|moved| self.group_at(moved.place)).collect();
         let belongs = |change: &&Change| {
@@ -97,7 +97,7 @@ impl Locked {
         ways: &BTreeMap<String, Way>,
         moved: &[Moved],
         author: &Author,
-        deeds: &mut Deeds,
+        deeds: &mut Deeds<'_>,
     ) -> io::Result<()> {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
         let mut shorter = text.to_owned();
@@ -131,7 +131,7 @@ impl Locked {
             self.log.changes.iter().position(|change| change.group.as_deref() == Some(group))
         };
         let place = match target {
-            Target::Change(_) => group(),
+            Target::Change(_) | Target::Together(_) => group(),
             Target::Group(_) | Target::Since(_) => all(),
         };
         place.unwrap_or(memory.place)

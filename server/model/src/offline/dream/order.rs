@@ -226,7 +226,7 @@ impl Kept {
     fn listed<'a>(&self, path: &'a str) -> Listed<'a> {
         let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".md");
         let title = self.page.name.clone().unwrap_or_else(|| stem.replace(['-', '_'], " "));
-        let link = if path.contains([' ', '(', ')']) { format!("<{path}>") } else { path.to_owned() };
+        let link = index::written_target(path);
         let first = self.page.statements().next().map(without_bullet);
         let statement = self.page.description.as_deref().or(first).unwrap_or_default().to_owned();
         let kind = self.page.kind.unwrap_or(Kind::Project);
