@@ -47,6 +47,7 @@ in_every_neovim!(
     review_test,
     server_test,
     streaming_test,
+    symbols_test,
     windows_test,
 );
 
