@@ -122,3 +122,18 @@ async fn the_editor_is_asked_to_tell_which_files_come_and_go() {
     expect![[r#"[{"id":"reverie/workspace/didChangeWatchedFiles","method":"workspace/didChangeWatchedFiles","registerOptions":{"watchers":[{"globPattern":"**/*","kind":5}]}}]"#]]
         .assert_eq(&asked["params"]["registrations"].to_string());
 }
+
+#[tokio::test]
+async fn a_memory_is_stale_when_its_file_lacks_the_symbol_saved_or_not() {
+    let mut desk = Desk::new(&FILES.replace(", see `src/old.rs`", "")).await;
+    let found = desk.ask("textDocument/diagnostic", "memory/auth.md", json!({})).await;
+    assert_eq!(found["items"], json!([]));
+    desk.open("src/auth.rs", "pub fn enter() {}\n").await;
+    let found = desk.ask("textDocument/diagnostic", "memory/auth.md", json!({})).await;
+    assert_eq!(
+        found["items"][0]["message"],
+        "there is no login in src/auth.rs: check it, or say when it was"
+    );
+    let lenses = desk.ask("textDocument/codeLens", "memory/auth.md", json!({})).await;
+    assert!(lenses.to_string().contains("stale: login() is gone"), "{lenses}");
+}
