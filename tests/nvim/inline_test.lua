@@ -156,34 +156,36 @@ harness.test('something can be remembered about a place in the code', OPTIONS, f
   editor:wait_screen('◆ 1 memory')
 end)
 
-harness.test('what has just happened stands at its place, and undo there takes that back', OPTIONS, function(editor)
-  editor:open('src/other.lua')
-  start(editor)
-  act(editor, 'remember')
-  editor:wait('the question', function()
-    return editor:lua('return _G.input') == 'Remember about this: '
-  end)
-  editor:lua('_G.enter("It is always one")')
-  user.wait_told(editor, 'remembered in')
-  editor:wait_screen('◆ Remembered: It is always one')
-  local path = vim.fn.glob(editor.project .. '/memory/*one*.md')
-  assert(path ~= '' and not path:find('\n'), path)
-  -- The latest change is another.
-  editor:lua(
-    [[
+harness.test(
+  'what has just happened stands at its place, and undo there takes that back',
+  OPTIONS,
+  function(editor)
+    editor:open('src/other.lua')
+    start(editor)
+    act(editor, 'remember')
+    editor:wait('the question', function()
+      return editor:lua('return _G.input') == 'Remember about this: '
+    end)
+    editor:lua('_G.enter("It is always one")')
+    user.wait_told(editor, 'remembered in')
+    editor:wait_screen('◆ Remembered: It is always one')
+    local path = vim.fn.glob(editor.project .. '/memory/*one*.md')
+    assert(path ~= '' and not path:find('\n'), path)
+    -- The latest change is another.
+    editor:lua([[
       _G.written = nil
       require('reverie.client').ask('reverie/memory/write', { path = 'later.md', content = 'later' }, function()
         _G.written = true
       end)
-    ]]
-  )
-  editor:wait('the other memory', function()
-    return editor:lua('return _G.written')
-  end)
-  editor:keys('gg:Reverie memory undo<CR>')
-  editor:wait('it to be taken back', function()
-    return vim.uv.fs_stat(path) == nil
-  end)
-  editor:wait_gone('◆ Remembered')
-  assert(vim.uv.fs_stat(editor.project .. '/memory/later.md'), 'the latest change stays')
-end)
+    ]])
+    editor:wait('the other memory', function()
+      return editor:lua('return _G.written')
+    end)
+    editor:keys('gg:Reverie memory undo<CR>')
+    editor:wait('it to be taken back', function()
+      return vim.uv.fs_stat(path) == nil
+    end)
+    editor:wait_gone('◆ Remembered')
+    assert(vim.uv.fs_stat(editor.project .. '/memory/later.md'), 'the latest change stays')
+  end
+)

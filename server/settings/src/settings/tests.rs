@@ -434,6 +434,26 @@ fn the_schema_describes_the_file() {
                   "type": "boolean",
                   "description": "What is wrong in memory files, shown in them.",
                   "default": true
+                },
+                "completion": {
+                  "type": "boolean",
+                  "description": "What may come next in files that are written for the agent: keys, links, includes.",
+                  "default": true
+                },
+                "navigation": {
+                  "type": "boolean",
+                  "description": "Links, definitions, references, symbols and folding in files that are written for the agent.",
+                  "default": true
+                },
+                "actions": {
+                  "type": "boolean",
+                  "description": "What can be done about a memory or a place: quick fixes, renaming, formatting, “Remember something about this”.",
+                  "default": true
+                },
+                "notifications": {
+                  "type": "boolean",
+                  "description": "What has just happened to a memory, for a moment at the place that it speaks of.",
+                  "default": true
                 }
               },
               "description": "What editors show about memories within files."
