@@ -37,8 +37,9 @@ async fn memories_are_listed_read_written_and_deleted() {
     let history = harness.ask("history", json!({ "path": "sub/new.md" })).await;
     assert_eq!(history["changes"].as_array().unwrap().len(), 1, "{history}");
 
-    assert_eq!(harness.ask("delete", json!({ "path": "deploy-days.md" })).await, json!({}));
+    let answer = harness.ask("delete", json!({ "path": "deploy-days.md" })).await;
     let deleted = harness.memory_event("deleted").await;
+    assert_eq!(answer, json!({ "changeId": deleted["files"][0]["changeId"] }));
     assert_eq!((&deleted["by"], &deleted["files"][0]["reason"]), (&json!("user"), &json!("you deleted it")));
     assert!(!harness.memory("deploy-days.md").exists());
     assert_eq!(std::fs::read_to_string(harness.memory("MEMORY.md")).unwrap(), "");

@@ -51,11 +51,12 @@ impl<'a> Deed<'a> {
         Ok(())
     }
 
-    /// The last change: whoever takes it back takes back the others with it.
+    /// The change of a memory by which all of it is taken back; without the others, its entries come back at least.
     pub(super) fn end(self, agent: &Agent) -> Option<String> {
-        let last = self.changes.last().map(|change| change.id.clone());
+        let of_memory = self.changes.iter().rfind(|change| !index::is_index(&change.path));
+        let change = of_memory.or(self.changes.last()).map(|change| change.id.clone());
         self.memories.tell(&*agent.shared.frontend, None, Ok(self.changes));
-        last
+        change
     }
 }
 
