@@ -66,12 +66,13 @@ harness.test(
     editor:lua('_G.start_other()')
     editor:keys(':Reverie chat<CR>')
     user.box(editor)
+    local place = { start = { line = 0, character = 0 }, ['end'] = { line = 9, character = 0 } }
     local name = { start = { line = 3, character = 4 }, ['end'] = { line = 3, character = 8 } }
     local nowhere = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } }
     harness.equal(symbols({ uri = a }), {
       symbols = {
-        { name = 'outer', kind = 5, uri = a, range = name },
-        { name = 'inner', kind = 12, uri = a, range = name, container = 'outer' },
+        { name = 'outer', kind = 5, uri = a, range = place, selectionRange = name },
+        { name = 'inner', kind = 12, uri = a, range = place, selectionRange = name, container = 'outer' },
       },
     })
     harness.equal(symbols({ query = 'far' }), {
