@@ -195,7 +195,10 @@ async function dreams(editor: Editor): Promise<void> {
   const told = toast("Dream improved 1 memory");
   await told.getByRole("button", { name: "Report" }).press("Enter");
   await page.locator(".tab.active", { hasText: /^Dream / }).waitFor();
-  await page.locator(".editor-group-container.active .view-line", { hasText: "says when on a Friday" }).first().waitFor();
+  await page
+    .locator(".editor-group-container.active .view-line", { hasText: "says when on a Friday" })
+    .first()
+    .waitFor();
 }
 
 async function compacts(editor: Editor): Promise<void> {
