@@ -14,6 +14,8 @@ local SPAN_MS = 3 * 60 * 1000
 local FIRST_DELAY_MS, LONGEST_DELAY_MS = 200, 10000
 
 local IS_NEW_API = vim.fn.has('nvim-0.11') == 1
+--- Before, its `exit_timeout` is spent whether or not the server has gone.
+local WAITS_AT_ITS_END = vim.fn.has('nvim-0.12') == 1
 local PROTOCOL = 1
 
 --- What the server can be asked about a text.
@@ -152,9 +154,25 @@ local function attach_all()
   })
 end
 
+--- Who quits gives the server a moment to remember what was said last.
+---@param client vim.lsp.Client
+local function wait_at_the_end(client)
+  if WAITS_AT_ITS_END then
+    return
+  end
+  -- Made after Neovim's own, and so called after it has told the server to end.
+  vim.api.nvim_create_autocmd('VimLeavePre', {
+    group = vim.api.nvim_create_augroup('reverie.end', {}),
+    callback = function()
+      vim.wait(config.get().exit_timeout, client.rpc.is_closing, 10)
+    end,
+  })
+end
+
 ---@param client vim.lsp.Client
 local function initialized(client)
   client_id = client.id
+  wait_at_the_end(client)
   local theirs = vim.tbl_get(client, 'server_capabilities', 'experimental', 'reverie', 'version')
   if theirs ~= PROTOCOL then
     M.stop()
@@ -262,7 +280,7 @@ end
 ---@return vim.lsp.ClientConfig
 function M.config()
   local options = config.get()
-  local patience = options.exit_timeout > 0 and options.exit_timeout or false
+  local patience = WAITS_AT_ITS_END and options.exit_timeout > 0 and options.exit_timeout or false
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   -- Edits then come with the version they were made for, and `buffers.apply` looks at it.
   local ours = {
@@ -306,7 +324,6 @@ function M.config()
     capabilities = capabilities,
     handlers = require('reverie.handlers'),
     -- What is typed is told at once, so that no edit is made for a text that is gone.
-    -- Who quits gives the server a moment to remember what was said last.
     flags = { debounce_text_changes = 0, exit_timeout = patience } --[[@as any]],
     exit_timeout = patience --[[@as any]],
     on_init = initialized,
