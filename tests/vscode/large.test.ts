@@ -8,22 +8,35 @@ import { processorTicks, running } from "./descendants.ts";
 import { type Editor, type EditorOptions, openEditor } from "./harness.ts";
 import { stillness, type Watched, watchKeys, watchList, watchOpening } from "./in-page.ts";
 import { FIRST_PROMPT, LAST_WORDS, writeLongSession } from "./long-session.ts";
+import { writeTranscript } from "./transcript.ts";
 
 const MESSAGES = 2_000;
+/** How much longer than a session of two messages it takes at most. */
+const SLOWER = 12;
+const SHORT = [
+  { role: "user", text: "How short can it be?" },
+  { role: "assistant", text: "As short as this." },
+] as const;
 const LONG: EditorOptions = { prepare: ({ project, workspace }) => writeLongSession(project, workspace, MESSAGES) };
 
 test("a session of 2,000 messages is painted within a second of the click", async (context) => {
-  const editor = await openEditor(context, LONG);
+  const editor = await openEditor(context, {
+    prepare: async ({ project, workspace }) => {
+      await writeLongSession(project, workspace, MESSAGES);
+      await writeTranscript(project, workspace, SHORT);
+    },
+  });
   await editor.openChat();
-  const times: number[] = [];
+  const [long, short]: [number[], number[]] = [[], []];
   // The machine may do something else in between: what counts is what it can do.
   for (let time = 0; time < 3; time += 1) {
-    await editor.chat.getByRole("button", { name: "New session" }).click();
-    await editor.chat.locator(".list-scroller").waitFor({ state: "detached" });
-    times.push(await openLong(editor));
+    short.push(await afresh(editor, () => open(editor, SHORT[0].text, SHORT[1].text)));
+    long.push(await afresh(editor, () => openLong(editor)));
   }
-  context.diagnostic(`from the click to the last message: ${shown(times)} ms`);
-  assert.ok(Math.min(...times) < 1_000, `${shown(times)} ms`);
+  context.diagnostic(`from the click to the last message: ${shown(long)} ms; of two messages ${shown(short)} ms`);
+  // A machine that is slow at everything is slow at this too.
+  const limit = Math.max(1_000, SLOWER * Math.min(...short));
+  assert.ok(Math.min(...long) < limit, `${shown(long)} ms, of two messages ${shown(short)} ms`);
 });
 
 test("typing beside 2,000 messages is as quick as beside none", async (context) => {
@@ -117,12 +130,22 @@ function body(editor: Editor): Locator {
   return editor.chat.locator("body");
 }
 
-/** Opens it from the page of sessions; milliseconds. */
-async function openLong(editor: Editor): Promise<number> {
+async function afresh(editor: Editor, work: () => Promise<number>): Promise<number> {
+  await editor.chat.getByRole("button", { name: "New session" }).click();
+  await editor.chat.locator(".list-scroller").waitFor({ state: "detached" });
+  return await work();
+}
+
+function openLong(editor: Editor): Promise<number> {
+  return open(editor, FIRST_PROMPT, LAST_WORDS);
+}
+
+/** Opens a session from their page; milliseconds until its last words are there. */
+async function open(editor: Editor, prompt: string, lastWords: string): Promise<number> {
   await editor.chat.getByRole("button", { name: "Sessions" }).click();
-  const row = editor.chat.locator(".page-open", { hasText: FIRST_PROMPT });
+  const row = editor.chat.locator(".page-open", { hasText: prompt });
   await row.waitFor();
-  await body(editor).evaluate(watchOpening, LAST_WORDS);
+  await body(editor).evaluate(watchOpening, lastWords);
   await row.click();
   return await body(editor).evaluate(() => Reflect.get(window, "opening") as Promise<number>);
 }
